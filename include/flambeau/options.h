@@ -66,7 +66,7 @@ struct Options {
   std::string method;
   /// ONNX passes that make the graph smaller; what correctness needs always runs.
   bool optimize = true;
-  /// New values of mutated buffers and inputs become further outputs.
+  /// New values of mutated buffers and inputs become further outputs, named after these: "encoder.cache_out".
   bool state_outputs = false;
   bool keep_initializers_as_inputs = false;
   /// Each node of the model that draws random numbers gets a seed of its own that follows from this one: whoever loads the

@@ -85,7 +85,7 @@ def convert(
             None means the one named "model".
         method: Which method of a TorchScript archive's module; None means ``forward``.
         optimize: Make the graph smaller.
-        state_outputs: New values of mutated buffers become outputs.
+        state_outputs: New values of mutated buffers become outputs, named after them: "encoder.cache_out".
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
         export_params: False leaves the weights' bytes out.
         seed: Random numbers are the same whenever the model is loaded: each draw in it gets

@@ -208,7 +208,7 @@ def export(
         target: What runs the model: "ort" casts around kernels that onnxruntime
             lacks, "strict" has no such casts.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
-        state_outputs: New values of mutated buffers become outputs.
+        state_outputs: New values of mutated buffers become outputs, named after them: "encoder.cache_out".
         model_name: Which of the models of a ``.pt2`` archive that holds several;
             None means the one named "model".
         method: Which method of a TorchScript module, or of an archive of one; None

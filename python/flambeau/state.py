@@ -28,7 +28,7 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
     registered = {id(each) for each in (*model.parameters(), *model.buffers())}
     tensors = [*model.parameters(), *model.buffers(), *held.tensors, *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
-        with _kept_gradients(tensors), _kept_values([each for each in held.tensors if id(each) not in registered]):
+        with _kept_gradients(tensors), _kept_values([each for each in held.tensors if id(each) not in registered]), _kept_scripts(model):
             yield
     finally:
         for container, elements in (*held.attributes, *held.containers):
@@ -47,6 +47,30 @@ def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
             for tensor, version, values in before:
                 if tensor.shape == values.shape and not (tensor._version == version and _holds(tensor, values)):
                     tensor.copy_(values)
+
+
+@contextlib.contextmanager
+def _kept_scripts(model: torch.nn.Module) -> Iterator[None]:
+    """What scripts assign to attributes of their modules, or do to lists, dicts and tensors in these: Python does not hold them."""
+    scripts = [module._c for module in model.modules() if isinstance(module, torch.jit.ScriptModule)]
+    named = [(script, name) for script in scripts for name in torch._C.ConcreteModuleType.from_jit_type(script._type()).get_attributes()]
+    before = [(script, name, script.getattr(name)) for script, name in named]
+    in_containers = (leaf for _, _, value in before if not isinstance(value, torch.Tensor) for leaf in _pytree.tree_leaves(value))
+    try:
+        with _kept_values({id(each): each for each in in_containers if isinstance(each, torch.Tensor)}.values()):
+            yield
+    finally:
+        for script, name, value in before:
+            if not _is_still(script.getattr(name), value):
+                script.setattr(name, value)
+
+
+def _is_still(value: Any, before: Any) -> bool:
+    """Whether an attribute of a script, which is a copy where it is no tensor, holds the same."""
+    leaves, structure = _pytree.tree_flatten(value)
+    others, of_others = _pytree.tree_flatten(before)
+    tensors = torch.Tensor
+    return structure == of_others and all(a is b if isinstance(a, tensors) or isinstance(b, tensors) else a == b for a, b in zip(leaves, others))
 
 
 @contextlib.contextmanager

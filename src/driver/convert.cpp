@@ -179,7 +179,11 @@ class Conversion {
   // What the program calls the outputs of the model.
   std::vector<std::string> OutputNames(const lower::Additions& additions) const {
     std::vector<std::string> names;
-    for (const size_t index : additions.outputs) names.emplace_back(program_.context->Text(program_.outputs[index].name));
+    for (const size_t index : additions.outputs) {
+      const OutputSpec& spec = program_.outputs[index];
+      const bool of_buffer = spec.IsState() && !program_.context->Text(spec.target).empty();
+      names.push_back(of_buffer ? fmt::format("{}_out", program_.context->Text(spec.target)) : std::string(program_.context->Text(spec.name)));
+    }
     return names;
   }
 

@@ -62,6 +62,22 @@ class SetsWhatItNeverReads(Stateful):
         return x * 2
 
 
+class KeepsItsInput(Stateful):
+    def forward(self, x):
+        x, self.last = x - self.last.mean(), x
+        return x
+
+
+class Swaps(Stateful):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("other", torch.full((4,), 2.0))
+
+    def forward(self, x):
+        self.mean, self.other = self.other, self.mean
+        return x + self.mean
+
+
 class WithinModules(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -71,7 +87,7 @@ class WithinModules(torch.nn.Module):
         return self.second(self.first(self.first(x)))
 
 
-MODELS = [WritesAndSets, Rebinds, WritesWhatItThenDrops, WritesWhatItSet, KeepsRows, SetsWhatItNeverReads, WithinModules]
+MODELS = [WritesAndSets, Rebinds, WritesWhatItThenDrops, WritesWhatItSet, KeepsRows, SetsWhatItNeverReads, KeepsItsInput, Swaps, WithinModules]
 
 
 def new_state(model):
@@ -79,7 +95,7 @@ def new_state(model):
     model = copy.deepcopy(model)
     before = copy.deepcopy(dict(model.named_buffers()))
     results = model(X.clone())
-    changed = [value for name, value in model.named_buffers() if not torch.equal(value, before[name])]
+    changed = {name: value for name, value in model.named_buffers() if not torch.equal(value, before[name])}
     return results if isinstance(results, tuple) else (results,), changed
 
 
@@ -89,8 +105,8 @@ def check(results, changed, proto):
     actual = [torch.as_tensor(each) for each in session.run(None, {session.get_inputs()[0].name: X.numpy()})]
     assert len(actual) == len(results) + len(changed)
     torch.testing.assert_close(actual[: len(results)], [*results])
-    for state in changed:
-        assert any(each.shape == state.shape and torch.allclose(each, state) for each in actual[len(results) :])
+    names = [output.name.removesuffix("_out") for output in session.get_outputs()][len(results) :]
+    torch.testing.assert_close(dict(zip(names, actual[len(results) :])), changed)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -128,16 +144,24 @@ class AfterAVmap(Stateful):
         return before, turned
 
 
-OF_ONE_MODULE = [model for model in MODELS if model is not WithinModules]  # torch.export records none of inner ones
+class GrowsWithin(torch.nn.Module):
+    """A cache of an inner module, of another size after each call."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Resizes()
+
+    def forward(self, x):
+        return self.inner(x) + self.inner(x * 2)
 
 
 @pytest.mark.parametrize("shapes", [None, ({0: "n"},)], ids=["static", "dynamic"])
-@pytest.mark.parametrize("model", [*OF_ONE_MODULE, Resizes, TakesAPartOfAnother, AfterAVmap])
+@pytest.mark.parametrize("model", [*MODELS, Resizes, TakesAPartOfAnother, AfterAVmap, GrowsWithin])
 def test_a_capture_gives_tensors_that_were_assigned_to_buffers(model, shapes):
     results, changed = new_state(model())
     program = flambeau.export(model(), (X,), dynamic_shapes=shapes, state_outputs=True, verbose=False)
     check(results, changed, program.model_proto)
-    check(results, [], flambeau.export(model(), (X,), verbose=False, dynamic_shapes=shapes).model_proto)
+    check(results, {}, flambeau.export(model(), (X,), verbose=False, dynamic_shapes=shapes).model_proto)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -152,11 +176,51 @@ def test_new_values_of_buffers_of_an_archive_are_outputs_once(model, tmp_path):
 def test_a_trace_that_loses_a_state_says_so():
     with pytest.warns(flambeau.errors.ConversionWarning, match="the model writes 'mean'; the new values are not outputs"):
         program = flambeau.export(Rebinds(), (X,), dynamo=False)
-    check(new_state(Rebinds())[0], [], program.model_proto)
+    check(new_state(Rebinds())[0], {}, program.model_proto)
 
 
 def test_a_capture_that_loses_a_state_says_so():
     with pytest.warns(flambeau.errors.ConversionWarning, match="assigns another tensor to 'first.mean', which torch.export does not record"):
-        program = flambeau.export(WithinModules(), (X,), state_outputs=True)
+        program = flambeau.export(WithinModules(), (X,), state_outputs=True, capture_strategies=["strict"])
     results, changed = new_state(WithinModules())
-    check(results, changed[1:], program.model_proto)
+    check(results, {"second.mean": changed["second.mean"]}, program.model_proto)
+
+
+class HoldsAScript(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.jit.script(Rebinds()), Rebinds()
+
+    def forward(self, x):
+        return self.second(self.first(self.first(x)))
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamo": False}, {"verify": True}])
+def test_a_model_that_holds_a_script_is_left_as_it_was(options):
+    model = HoldsAScript()
+    results, changed = new_state(model)
+    for _ in range(2):
+        check(results, changed, flambeau.export(model, (X,), state_outputs=True, verbose=False, **options).model_proto)
+
+
+class Counts(torch.nn.Module):
+    rows: list[torch.Tensor]
+    seen: dict[str, int]
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(4))
+        self.rows, self.seen, self.calls = [], {"rows": 1}, 0
+
+    def forward(self, x):
+        self.last, self.calls = x[0], self.calls + 1
+        self.rows.append(x[1])
+        self.seen["rows"] += 1
+        return x * self.calls + len(self.rows) + self.seen["rows"]
+
+
+def test_an_export_leaves_a_script_as_it_was():
+    script = torch.jit.script(Counts())
+    flambeau.export(script, (X,), verify=True)
+    assert not script.last.any()
+    assert (script.calls, script.rows, script.seen) == (0, [], {"rows": 1})

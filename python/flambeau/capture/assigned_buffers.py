@@ -3,42 +3,115 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.nn.modules.module import register_module_buffer_registration_hook
 
-__all__ = ["UNRECORDED", "noted_assignments", "with_assigned_buffers"]
+from .results import results_of_model
+
+__all__ = ["UNRECORDED", "assigned_by_a_run", "noted_assignments", "recorded_assignments", "with_assigned_buffers"]
 
 UNRECORDED = "flambeau_unrecorded_buffers"
 """Where the graph of an ExportedProgram keeps the paths of buffers whose new values it lacks."""
 
 
-@contextlib.contextmanager
-def noted_assignments(model: torch.nn.Module, but_of: Collection[torch.nn.Module] = ()) -> Iterator[list[str]]:
-    """Gives the paths of buffers to which another tensor is assigned while it is open, but to those of these modules."""
-    paths = {id(module): path for path, module in model.named_modules() if not any(module is each for each in but_of)}
-    found: list[str] = []
+@functools.cache
+def _library() -> torch.library.Library:
+    """An operator that says what a buffer has been assigned, for :func:`with_assigned_buffers`; made once, it lives as long as this object."""
+    library = torch.library.Library("flambeau", "FRAGMENT")
+    library.define("assigned(Tensor value, str path) -> ()")
+    library.impl("assigned", lambda value, path: None, "CompositeExplicitAutograd")
+    torch.fx.node.has_side_effect(torch.ops.flambeau.assigned.default)  # or it is dropped, as nothing takes its result
+    return library
 
-    def note(module: torch.nn.Module, name: str, buffer: Any) -> None:
+
+@contextlib.contextmanager
+def noted_assignments(model: torch.nn.Module) -> Iterator[dict[str, tuple[torch.nn.Module, str, torch.Tensor]]]:
+    """Gives the buffers, by their paths, to which another tensor is assigned while it is open: their module, name and first tensor."""
+    paths = {id(module): path for path, module in model.named_modules()}
+    found: dict[str, tuple[torch.nn.Module, str, torch.Tensor]] = {}
+
+    def note(module: torch.nn.Module, name: str, buffer: Any) -> Any:
         before = module._buffers.get(name)
         if id(module) in paths and before is not None and buffer is not before:
-            path = f"{paths[id(module)]}.{name}".removeprefix(".")
-            if path not in found:
-                found.append(path)
+            found.setdefault(f"{paths[id(module)]}.{name}".removeprefix("."), (module, name, before))
+            if _is_input(buffer):  # an assignment of which torch.export can make no write
+                return torch.ops.aten.alias.default(buffer)
+        return None
 
     with register_module_buffer_registration_hook(note):
         yield found
+
+
+@contextlib.contextmanager
+def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
+    """Has the program that is captured while it is open say what its run leaves in buffers of inner modules.
+
+    Those of the model itself torch.export records. Gives the paths of the buffers of which the program does not say it.
+    """
+    _library()
+    unrecorded: dict[str, None] = {}
+
+    def say(*_: Any) -> None:
+        for path, (module, name, before) in found.items():
+            now = module._buffers.get(name)
+            if module is model or now is before:
+                continue
+            if isinstance(now, torch.Tensor) and _node_of(now) is not None:
+                torch.ops.flambeau.assigned(now, path)
+            else:
+                unrecorded[path] = None
+
+    hook = model.register_forward_hook(say)
+    try:
+        with noted_assignments(model) as found:
+            yield unrecorded
+    finally:
+        hook.remove()
+
+
+def assigned_by_a_run(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Collection[str]:
+    """The paths of the buffers to which the model assigns another tensor: a strict capture records none of that."""
+    with noted_assignments(model) as found, contextlib.suppress(Exception):
+        results_of_model(model, args, kwargs, None)
+    return found.keys()
+
+
+def _node_of(tensor: torch.Tensor) -> torch.fx.Node | None:
+    """What gives the tensor in the graph that is being captured."""
+    mode = get_proxy_mode()
+    if mode is None:
+        return None
+    traced = tensor.from_functional() if isinstance(tensor, FunctionalTensor) else tensor
+    node = get_proxy_slot(traced, mode.tracer, None, lambda made: made.proxy.node)  # type: ignore[arg-type]
+    return node if isinstance(node, torch.fx.Node) else None
+
+
+def _is_input(buffer: Any) -> bool:
+    node = _node_of(buffer) if isinstance(buffer, torch.Tensor) else None
+    return node is not None and node.op == "placeholder"
 
 
 def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
     """Have the program give the tensors as the new buffers, without a write: the new ones may be of other sizes, and the old ones results."""
     signature, graph = exported.graph_signature, exported.graph
     buffers = {spec.arg.name: spec.target for spec in signature.input_specs if spec.kind is InputKind.BUFFER}
+    inputs = {buffers[node.name]: node for node in graph.find_nodes(op="placeholder") if node.name in buffers}
     assigned: dict[torch.fx.Node, Any] = {}
+    for said in _said(graph):
+        value, path = said.args
+        graph.erase_node(said)
+        if path in inputs:
+            assigned[inputs[path]] = value
+        else:  # one tensor is the buffer of two modules
+            exported.graph_module.meta.setdefault(UNRECORDED, {})[path] = None
     for write in list(_assignments(graph, buffers)):
         old, new = write.args[:2]
         graph.erase_node(write)
@@ -76,6 +149,10 @@ def _assignments(graph: torch.fx.Graph, buffers: Collection[str]) -> Iterator[An
     for node in graph.nodes:
         if node.target is torch.ops.aten.copy_.default and node.name.startswith("copy__default") and not node.users and node.args[0].name in buffers:
             yield node
+
+
+def _said(graph: torch.fx.Graph) -> list[Any]:
+    return graph.find_nodes(op="call_function", target=torch.ops.flambeau.assigned.default) if hasattr(torch.ops.flambeau, "assigned") else []
 
 
 def _base_of(value: Any, written: bool = False) -> Any:

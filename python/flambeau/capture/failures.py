@@ -7,7 +7,7 @@ import os
 import re
 import reprlib
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -220,7 +220,7 @@ def warn_of_seeds(lines: Iterable[str]) -> None:
         warn(f"the model seeds random numbers{_at(line)}: those that the ONNX model draws are others")
 
 
-def warn_of_unrecorded_buffers(paths: Sequence[str]) -> None:
+def warn_of_unrecorded_buffers(paths: Collection[str]) -> None:
     if paths:
         warn(f"the model assigns another tensor to {', '.join(map(repr, paths))}, which torch.export does not record: the new values are no outputs")
 

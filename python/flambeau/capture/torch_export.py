@@ -14,7 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
-from .assigned_buffers import UNRECORDED, noted_assignments, with_assigned_buffers
+from .assigned_buffers import UNRECORDED, assigned_by_a_run, noted_assignments, recorded_assignments, with_assigned_buffers
 from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
@@ -79,9 +79,10 @@ def _as_models_need(export: Callable[..., ExportedProgram]) -> Callable[..., Exp
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
-    with contextlib.nullcontext() if deferred else _deferring(), noted_assignments(model, but_of=[model]) as unrecorded:
+    recording = contextlib.nullcontext(()) if strict else recorded_assignments(model)
+    with contextlib.nullcontext() if deferred else _deferring(), recording as unrecorded:
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
-    exported.graph_module.meta[UNRECORDED] = unrecorded
+    exported.graph_module.meta[UNRECORDED] = assigned_by_a_run(model, args, kwargs) if strict else unrecorded
     return with_assigned_buffers(exported)
 
 

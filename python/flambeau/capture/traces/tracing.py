@@ -61,6 +61,22 @@ class _Bound(torch.nn.Module):
         )
 
 
+class _BoundWithState(_Bound):
+    """One whose last outputs are what is in buffers to which its run assigned another tensor."""
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        super().__init__(model, args, kwargs)
+        self.parts = {path: module for path, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)}
+        self.before = list(_state(self.parts))
+        self.rebound: list[str] = []
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outputs = super().forward(*tensors)
+        states = _rebound_buffers(self.parts, self.before)
+        self.rebound.extend(states)
+        return *outputs, *states.values()
+
+
 def trace(
     model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Trace | torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
@@ -83,7 +99,7 @@ def trace(
         names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
     try:
         _initialize(model, args, kwargs)
-        bound = _Bound(model, args, kwargs)
+        bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
         asked: dict[str, str] = {}
         with _surroundings(model), recorded_gradients() as gradients, ways_of_exports(asked, innermost_line):
@@ -131,9 +147,29 @@ def _surroundings(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
-    if _holds_script(model):  # torch runs it in a module of TorchScript only
-        return torch.jit.trace(bound, examples, check_trace=False, strict=False)
+    if isinstance(bound, _BoundWithState):  # torch runs scripts in a module of TorchScript only
+        return _traced_by_torch(bound, examples)
     return _record(bound.forward, model, examples)
+
+
+def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
+    """A trace that is a module of TorchScript, and assigns to buffers what the run did."""
+    traced = torch.jit.trace(bound, examples, check_trace=False, strict=False)
+    graph = traced.graph
+    results = next(graph.outputs()).node()
+    for path in reversed(bound.rebound):
+        *owners, name = f"model.{path}".split(".")
+        owner, module = next(graph.inputs()), traced._c
+        graph.setInsertPoint(results)
+        for each in owners:
+            module = module.getattr(each)
+            read = graph.insertNode(graph.create("prim::GetAttr", [owner]).s_("name", each))
+            owner = read.output().setType(module._type())
+        value = list(results.inputs())[-1]
+        results.removeInput(results.inputsSize() - 1)
+        graph.insertNode(graph.create("prim::SetAttr", [owner, value], 0).s_("name", name))
+    results.output().setType(torch._C.TupleType([value.type() for value in results.inputs()]))
+    return traced
 
 
 def _initialize(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
