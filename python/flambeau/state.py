@@ -36,17 +36,57 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
                 put_elements(container, elements)
 
 
+class _Kept:
+    """A tensor, and what it held when this was made."""
+
+    def __init__(self, tensor: torch.Tensor, or_clone: bool) -> None:
+        self.tensor = tensor
+        self._memory = tensor.detach()
+        self._was_shared = False
+        self._values: torch.Tensor | None = None
+        try:
+            self._was_shared = torch._C._is_cow_tensor(tensor)
+            self._values = torch._lazy_clone(self._memory)  # copied once something writes to either
+        except Exception:  # of memory that is not torch's own, or a subclass
+            if or_clone:
+                self._values = self._memory.clone()
+
+    @property
+    def is_known(self) -> bool:
+        return self._values is not None
+
+    def restore(self) -> None:
+        if self._values is None:
+            return
+        if not _lies_as(self.tensor, self._memory):
+            self.tensor.data = self._memory
+        if not _share_memory(self._memory, self._values) and not _holds(self._memory, self._values):
+            self._memory.copy_(self._values)
+        self._values = None
+
+    def release(self) -> None:
+        """After all are restored. The memory is the tensor's alone again: who asks for its address would copy it otherwise."""
+        with contextlib.suppress(Exception):
+            if not self._was_shared and torch._C._is_cow_tensor(self.tensor):
+                self.tensor.data_ptr()
+
+
 @contextlib.contextmanager
-def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
-    """What is written to the tensors while it is open is undone."""
-    before = [(tensor, tensor._version, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
+def _kept_values(tensors: Iterable[torch.Tensor], or_clone: bool = True) -> Iterator[list[torch.Tensor]]:
+    """What is written to the tensors while it is open is undone.
+
+    Args:
+        or_clone: Whether those are copied of which torch makes no lazy copy; else they are left as they come out, and given.
+    """
+    kept = [_Kept(tensor, or_clone) for tensor in {id(each): each for each in tensors}.values() if _takes_writes(tensor)]
     try:
-        yield
+        yield [each.tensor for each in kept if not each.is_known]
     finally:
         with torch.no_grad():
-            for tensor, version, values in before:
-                if tensor.shape == values.shape and not (tensor._version == version and _holds(tensor, values)):
-                    tensor.copy_(values)
+            for each in kept:
+                each.restore()
+        for each in kept:
+            each.release()
 
 
 @contextlib.contextmanager
@@ -57,7 +97,7 @@ def _kept_scripts(model: torch.nn.Module) -> Iterator[None]:
     before = [(script, name, script.getattr(name)) for script, name in named]
     in_containers = (leaf for _, _, value in before if not isinstance(value, torch.Tensor) for leaf in _pytree.tree_leaves(value))
     try:
-        with _kept_values({id(each): each for each in in_containers if isinstance(each, torch.Tensor)}.values()):
+        with _kept_values(each for each in in_containers if isinstance(each, torch.Tensor)):
             yield
     finally:
         for script, name, value in before:
@@ -96,28 +136,34 @@ def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[None]:
-    """As :func:`kept_attributes`; and whatever forward writes to buffers is undone.
+    """As :func:`kept_attributes`; and whatever forward writes to buffers and weights is undone.
 
-    So is what it writes to weights once it has asked for gradients: steps along these do.
+    Of weights that lie in a file, or in other memory that torch cannot copy lazily, so is what is written once forward has asked for
+    gradients, as steps along these do.
     """
-    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
-    weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if not weights:
-            weights.extend((weight, weight.data, weight.detach().clone()) for weight in model.parameters())
-        return engine(*args, **kwargs)
-
-    torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
-    try:
-        with kept_attributes(model, held=held), _kept_values({id(each): each for each in (*model.buffers(), *_written_weights(model))}.values()):
+    with kept_attributes(model, held=held), _kept_values([*model.buffers(), *_written_weights(model)]):
+        with _kept_values(model.parameters(), or_clone=False) as others, _kept_from_gradients_on(others):
             yield
-    finally:
-        torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
-        with torch.no_grad():
-            for weight, data, values in weights:
-                weight.data = data
-                weight.copy_(values)
+
+
+@contextlib.contextmanager
+def _kept_from_gradients_on(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
+    if not tensors:
+        yield
+        return
+    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    with contextlib.ExitStack() as kept:
+        begin = functools.cache(lambda: kept.enter_context(_kept_values(tensors)))
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            begin()
+            return engine(*args, **kwargs)
+
+        torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
 
 def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
@@ -126,6 +172,26 @@ def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
         if node.target is torch.ops.aten.copy_.default and node.args[0].op == "get_attr":
             written: Any = functools.reduce(getattr, node.args[0].target.split("."), model)
             yield written
+
+
+def _lies_as(tensor: torch.Tensor, memory: torch.Tensor) -> bool:
+    """Whether it is still the memory that it was, and has the shape that it had."""
+
+    def place(each: torch.Tensor) -> tuple[Any, ...]:
+        return each.untyped_storage()._cdata, each.storage_offset(), each.shape, each.stride()
+
+    try:
+        return place(tensor) == place(memory)
+    except RuntimeError:  # of one that has no such memory
+        return True
+
+
+def _share_memory(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
+    """Whether nothing wrote to either since the copy was made: an address that is only read has nothing copied."""
+    try:
+        return torch._C._data_address(tensor) == torch._C._data_address(copy)
+    except RuntimeError:  # likewise
+        return False
 
 
 def _holds(tensor: torch.Tensor, values: torch.Tensor) -> bool:
@@ -140,5 +206,5 @@ def _takes_writes(tensor: torch.Tensor) -> bool:
     """Not an expanded one, nor one of inference mode."""
     try:
         return 0 not in tensor.stride() and not tensor.is_inference()
-    except RuntimeError:  # a sparse or nested one
+    except (RuntimeError, ValueError):  # a sparse or nested one, or one that the first run makes
         return False

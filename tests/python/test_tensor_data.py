@@ -58,6 +58,14 @@ def moved(model, x):
     return model.lstm.double()(x.double())[0].float()
 
 
+def moved_there_and_back(model, x):
+    before = model.lstm(x)[0]
+    model.mask.data = model.mask.data.double()
+    there = moved(model, x) * model.mask.sum().float()
+    model.lstm.float()
+    return before + there + model.lstm(x)[0]
+
+
 def from_nothing(model, x):
     weight = next(model.parameters()).data
     state = tuple(Variable(weight.new(1, x.size(0), 4).zero_()) for _ in range(2))
@@ -90,9 +98,12 @@ def test_data_and_copies(function, capture):
         torch.testing.assert_close(program(given)[0], result)
 
 
-def test_a_module_that_moves_within_a_trace():
-    model, x = model_of(moved), torch.randn(2, 3, 4)
-    torch.testing.assert_close(flambeau.export(copy.deepcopy(model), (x,), capture="trace")(x)[0], model(x).detach())
+@pytest.mark.parametrize("function", [moved, moved_there_and_back])
+def test_a_module_that_moves_within_a_trace(function):
+    model, x = model_of(function), torch.randn(2, 3, 4)
+    expected = copy.deepcopy(model)(x).detach()
+    torch.testing.assert_close(flambeau.export(model, (x,), capture="trace")(x)[0], expected)
+    assert {each.dtype for each in (*model.parameters(), *model.buffers())} == {torch.float32}
 
 
 def test_tensors_are_as_before_afterwards():

@@ -1,5 +1,7 @@
 """An export leaves the module as it was, whatever forward keeps in it."""
 
+import copy
+
 import pytest
 import torch
 
@@ -59,3 +61,50 @@ def test_a_module_is_exported_twice():
     model = Keeps().eval()
     for _ in range(2):
         assert [each.name for each in flambeau.export(model, (X,)).inputs] == ["x"]
+
+
+def in_place(weight, other):
+    with torch.no_grad():
+        weight.mul_(0.5).add_(other)
+
+
+def through_data(weight, other):
+    weight.data.mul_(0.5)
+
+
+def other_data(weight, other):
+    weight.data = weight.data * 0.5 + other.data
+
+
+def another_shape(weight, other):
+    weight.data = other.data[:2, :2].t()
+
+
+class Follows(torch.nn.Module):
+    """Weights that follow others without gradients, as a momentum encoder's do."""
+
+    def __init__(self, move):
+        super().__init__()
+        self.move = move
+        self.weight = torch.nn.Parameter(torch.randn(4, 4))
+        self.other = torch.nn.Parameter(torch.randn(4, 4))
+        self.held = [torch.randn(4, 4)]
+
+    def forward(self, x):
+        self.move(self.weight, self.other)
+        self.held[0].add_(1)
+        return x[..., : self.weight.shape[0]] @ self.weight + self.held[0][0, 0]
+
+
+@pytest.mark.parametrize("options", [{}, {"verify": True}, {"capture": "trace"}, {"capture": "trace", "verify": True}], ids=str)
+@pytest.mark.parametrize("move", [in_place, through_data, other_data, another_shape])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_weights_that_are_written_without_gradients(move, options):
+    model = Follows(move)
+    before, held = copy.deepcopy(dict(model.named_parameters())), model.held[0].clone()
+    program = flambeau.export(model, (X,), **options)
+    for name, value in model.named_parameters():
+        assert torch.equal(value, before[name])
+        assert not torch._C._is_cow_tensor(value)
+    assert torch.equal(model.held[0], held)
+    torch.testing.assert_close(program(X)[0], model(X))

@@ -78,6 +78,28 @@ class Swaps(Stateful):
         return x + self.mean
 
 
+class KeepsAConstant(Stateful):
+    def __init__(self):
+        super().__init__()
+        self.start = torch.full((4,), 5.0)
+
+    def forward(self, x):
+        x, self.mean = x - self.mean, self.start
+        return x
+
+
+class AfterABufferThatIsNone(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bias", None)
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("last", torch.ones(2, 4))
+
+    def forward(self, x):
+        self.mean, self.last = x[0] * 2, x[1:] + self.mean
+        return x * 2
+
+
 class WithinModules(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -87,7 +109,19 @@ class WithinModules(torch.nn.Module):
         return self.second(self.first(self.first(x)))
 
 
-MODELS = [WritesAndSets, Rebinds, WritesWhatItThenDrops, WritesWhatItSet, KeepsRows, SetsWhatItNeverReads, KeepsItsInput, Swaps, WithinModules]
+MODELS = [
+    WritesAndSets,
+    Rebinds,
+    WritesWhatItThenDrops,
+    WritesWhatItSet,
+    KeepsRows,
+    SetsWhatItNeverReads,
+    KeepsItsInput,
+    Swaps,
+    KeepsAConstant,
+    AfterABufferThatIsNone,
+    WithinModules,
+]
 
 
 def new_state(model):

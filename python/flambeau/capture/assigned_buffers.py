@@ -1,4 +1,8 @@
-"""Buffers to which a model assigns another tensor: ``torch.export`` makes a write of that at the end of the program, or leaves it out."""
+"""Buffers to which a model assigns another tensor.
+
+``torch.export`` makes writes of those of the outermost module at the end of the program, to whatever input stands where it expects the
+buffer, and leaves out the rest. So the program is told by an operator.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ def noted_assignments(model: torch.nn.Module) -> Iterator[dict[str, tuple[torch.
         before = module._buffers.get(name)
         if id(module) in paths and before is not None and buffer is not before:
             found.setdefault(f"{paths[id(module)]}.{name}".removeprefix("."), (module, name, before))
-            if _is_input(buffer):  # an assignment of which torch.export can make no write
+            if _is_given(buffer):  # an assignment of which torch.export can make no write
                 return torch.ops.aten.alias.default(buffer)
         return None
 
@@ -52,9 +56,9 @@ def noted_assignments(model: torch.nn.Module) -> Iterator[dict[str, tuple[torch.
 
 @contextlib.contextmanager
 def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
-    """Has the program that is captured while it is open say what its run leaves in buffers of inner modules.
+    """Has the program that is captured while it is open say what its run leaves in buffers, for :func:`with_assigned_buffers`.
 
-    Those of the model itself torch.export records. Gives the paths of the buffers of which the program does not say it.
+    Gives the paths of the buffers of which the program cannot say it.
     """
     _library()
     unrecorded: dict[str, None] = {}
@@ -62,7 +66,7 @@ def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
     def say(*_: Any) -> None:
         for path, (module, name, before) in found.items():
             now = module._buffers.get(name)
-            if module is model or now is before:
+            if now is before:
                 continue
             if isinstance(now, torch.Tensor) and _node_of(now) is not None:
                 torch.ops.flambeau.assigned(now, path)
@@ -94,9 +98,12 @@ def _node_of(tensor: torch.Tensor) -> torch.fx.Node | None:
     return node if isinstance(node, torch.fx.Node) else None
 
 
-def _is_input(buffer: Any) -> bool:
-    node = _node_of(buffer) if isinstance(buffer, torch.Tensor) else None
-    return node is not None and node.op == "placeholder"
+def _is_given(buffer: Any) -> bool:
+    """Whether nothing in the graph that is being captured computes the tensor: it is an input or a constant."""
+    if not isinstance(buffer, torch.Tensor) or get_proxy_mode() is None:
+        return False
+    node = _node_of(buffer)
+    return node is None or node.op == "placeholder"
 
 
 def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
@@ -104,6 +111,8 @@ def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
     signature, graph = exported.graph_signature, exported.graph
     buffers = {spec.arg.name: spec.target for spec in signature.input_specs if spec.kind is InputKind.BUFFER}
     inputs = {buffers[node.name]: node for node in graph.find_nodes(op="placeholder") if node.name in buffers}
+    for write in _added_writes(graph):
+        graph.erase_node(write)
     assigned: dict[torch.fx.Node, Any] = {}
     for said in _said(graph):
         value, path = said.args
@@ -112,11 +121,6 @@ def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
             assigned[inputs[path]] = value
         else:  # one tensor is the buffer of two modules
             exported.graph_module.meta.setdefault(UNRECORDED, {})[path] = None
-    for write in list(_assignments(graph, buffers)):
-        old, new = write.args[:2]
-        graph.erase_node(write)
-        if _base_of(new, written=True) is not old:  # as by `self.n += 1`, which has written it already
-            assigned[old] = new
     if not assigned:
         return exported
     copies: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -144,22 +148,21 @@ def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
     return exported
 
 
-def _assignments(graph: torch.fx.Graph, buffers: Collection[str]) -> Iterator[Any]:
-    """The writes that torch.export added; it calls what a model writes itself ``copy_``, ``copy__1`` and so on."""
-    for node in graph.nodes:
-        if node.target is torch.ops.aten.copy_.default and node.name.startswith("copy__default") and not node.users and node.args[0].name in buffers:
-            yield node
+def _added_writes(graph: torch.fx.Graph) -> list[Any]:
+    """Those that torch.export added; it calls what a model writes itself ``copy_``, ``copy__1`` and so on."""
+    writes = graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
+    return [node for node in writes if node.name.startswith("copy__default") and not node.users]
 
 
 def _said(graph: torch.fx.Graph) -> list[Any]:
     return graph.find_nodes(op="call_function", target=torch.ops.flambeau.assigned.default) if hasattr(torch.ops.flambeau, "assigned") else []
 
 
-def _base_of(value: Any, written: bool = False) -> Any:
-    """The tensor that it is after writes; or is also a view of, if these do not have to be writes."""
+def _base_of(value: Any) -> Any:
+    """The tensor of which it is a view, or that it is after writes."""
     while isinstance(value, torch.fx.Node) and isinstance(value.target, torch._ops.OpOverload):
-        taken = value.target._schema.arguments[0].alias_info if value.target._schema.arguments else None
-        if taken is None or (written and not taken.is_write) or not any(result.alias_info for result in value.target._schema.returns):
+        schema = value.target._schema
+        if not schema.arguments or schema.arguments[0].alias_info is None or not any(result.alias_info for result in schema.returns):
             break
         value = value.args[0]
     return value

@@ -99,4 +99,7 @@ def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.draft_export``."""
     export: Any = found("torch.export.draft_export")
-    return with_assigned_buffers(export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes))
+    with recorded_assignments(model) as unrecorded:
+        exported = export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes)
+    exported.graph_module.meta[UNRECORDED] = unrecorded
+    return with_assigned_buffers(exported)

@@ -18,6 +18,8 @@ __all__ = ["seen_data"]
 def _assign(tensor: torch.Tensor, value: torch.Tensor) -> None:
     if (tensor.dtype, tensor.device) != (value.dtype, value.device):  # no operator does that; modules do, as they move
         torch._C.TensorBase.data.__set__(tensor, value)
+        if _traced():
+            torch._C._set_value_trace(tensor, torch._C._get_value_trace(value))
         return
     with torch.no_grad() if tensor.requires_grad and torch.is_grad_enabled() else contextlib.nullcontext():
         tensor.set_(value.detach())
