@@ -14,6 +14,8 @@ from .held import Held, are_same, elements_of, held_by, put_elements
 
 __all__ = ["kept_attributes", "kept_state"]
 
+_SET_DATA = torch._C.TensorBase.data.__set__  # type: ignore[attr-defined]  # a capture has a setter of its own
+
 
 @contextlib.contextmanager
 def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None = None) -> Iterator[None]:
@@ -36,57 +38,19 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
                 put_elements(container, elements)
 
 
-class _Kept:
-    """A tensor, and what it held when this was made."""
-
-    def __init__(self, tensor: torch.Tensor, or_clone: bool) -> None:
-        self.tensor = tensor
-        self._memory = tensor.detach()
-        self._was_shared = False
-        self._values: torch.Tensor | None = None
-        try:
-            self._was_shared = torch._C._is_cow_tensor(tensor)
-            self._values = torch._lazy_clone(self._memory)  # copied once something writes to either
-        except Exception:  # of memory that is not torch's own, or a subclass
-            if or_clone:
-                self._values = self._memory.clone()
-
-    @property
-    def is_known(self) -> bool:
-        return self._values is not None
-
-    def restore(self) -> None:
-        if self._values is None:
-            return
-        if not _lies_as(self.tensor, self._memory):
-            self.tensor.data = self._memory
-        if not _share_memory(self._memory, self._values) and not _holds(self._memory, self._values):
-            self._memory.copy_(self._values)
-        self._values = None
-
-    def release(self) -> None:
-        """After all are restored. The memory is the tensor's alone again: who asks for its address would copy it otherwise."""
-        with contextlib.suppress(Exception):
-            if not self._was_shared and torch._C._is_cow_tensor(self.tensor):
-                self.tensor.data_ptr()
-
-
 @contextlib.contextmanager
-def _kept_values(tensors: Iterable[torch.Tensor], or_clone: bool = True) -> Iterator[list[torch.Tensor]]:
-    """What is written to the tensors while it is open is undone.
-
-    Args:
-        or_clone: Whether those are copied of which torch makes no lazy copy; else they are left as they come out, and given.
-    """
-    kept = [_Kept(tensor, or_clone) for tensor in {id(each): each for each in tensors}.values() if _takes_writes(tensor)]
+def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+    """What is written to the tensors while it is open is undone."""
+    before = [(tensor, tensor.detach(), tensor._version, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
     try:
-        yield [each.tensor for each in kept if not each.is_known]
+        yield
     finally:
         with torch.no_grad():
-            for each in kept:
-                each.restore()
-        for each in kept:
-            each.release()
+            for tensor, memory, version, values in before:
+                if not _lies_as(tensor, memory):
+                    _SET_DATA(tensor, memory)
+                if not (tensor._version == version and _holds(memory, values)):
+                    memory.copy_(values)
 
 
 @contextlib.contextmanager
@@ -141,9 +105,58 @@ def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[Non
     Of weights that lie in a file, or in other memory that torch cannot copy lazily, so is what is written once forward has asked for
     gradients, as steps along these do.
     """
-    with kept_attributes(model, held=held), _kept_values([*model.buffers(), *_written_weights(model)]):
-        with _kept_values(model.parameters(), or_clone=False) as others, _kept_from_gradients_on(others):
+    held = held or held_by(model)
+    weights = {id(each): each for each in model.parameters()}
+    others = {_memory_of(each) for each in (*model.buffers(), *held.tensors) if id(each) not in weights} - {None}
+    apart = [each for each in weights.values() if _memory_of(each) not in others]
+    beside = [each for each in weights.values() if _memory_of(each) in others]
+    with kept_attributes(model, held=held), _kept_values([*model.buffers(), *beside]), _copies_of_weights(apart) as uncopied:
+        with _kept_from_gradients_on(uncopied):
             yield
+
+
+@contextlib.contextmanager
+def _copies_of_weights(weights: Iterable[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """While it is open, the weights are in copies of their memory, which torch makes once something writes there: the memory itself stays
+    where it is, and as it is, for programs that refer to it.
+
+    Gives the weights of which torch makes no such copies.
+    """
+    copies: dict[Any, torch.UntypedStorage] = {}
+    before: list[tuple[torch.Tensor, torch.Tensor]] = []
+    alone: list[torch.Tensor] = []
+
+    def is_copied(weight: torch.Tensor) -> bool:
+        memory, storage = weight.detach(), _memory_of(weight)
+        try:
+            if not torch._C._is_cow_tensor(memory):
+                alone.append(memory)
+            if storage not in copies:
+                copies[storage] = torch._lazy_clone(memory).untyped_storage()
+            copy = torch.empty(0, dtype=memory.dtype, device=memory.device)
+            _SET_DATA(weight, copy.set_(copies[storage], memory.storage_offset(), memory.shape, memory.stride()))
+        except Exception:  # of memory that is not torch's own, or a subclass
+            return False
+        before.append((weight, memory))
+        return True
+
+    try:
+        yield [weight for weight in weights if not is_copied(weight)]
+    finally:
+        for weight, memory in before:
+            _SET_DATA(weight, memory)
+        # The address of shared memory is asked for: it is copied then, unless it is shared no more. So what is left of the copies, as
+        # results keep what their gradients need, comes first: only these may move.
+        while copies:
+            _move_if_used(copies.popitem()[1])
+        for memory in alone:
+            with contextlib.suppress(RuntimeError):  # of one that has no address
+                memory.data_ptr()
+
+
+def _move_if_used(copy: torch.UntypedStorage) -> None:
+    if torch._C._storage_Use_Count(copy._cdata) > 1:  # type: ignore[attr-defined]
+        copy.data_ptr()
 
 
 @contextlib.contextmanager
@@ -166,38 +179,29 @@ def _kept_from_gradients_on(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
             torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
 
-def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Those that a captured program writes."""
-    for node in model.graph.nodes if isinstance(model, torch.fx.GraphModule) else ():
-        if node.target is torch.ops.aten.copy_.default and node.args[0].op == "get_attr":
-            written: Any = functools.reduce(getattr, node.args[0].target.split("."), model)
-            yield written
+def _memory_of(tensor: torch.Tensor) -> int | None:
+    try:
+        return tensor.untyped_storage()._cdata
+    except (RuntimeError, ValueError):  # of one that has no such memory, or none yet
+        return None
 
 
 def _lies_as(tensor: torch.Tensor, memory: torch.Tensor) -> bool:
     """Whether it is still the memory that it was, and has the shape that it had."""
 
     def place(each: torch.Tensor) -> tuple[Any, ...]:
-        return each.untyped_storage()._cdata, each.storage_offset(), each.shape, each.stride()
+        return _memory_of(each), each.storage_offset(), each.shape, each.stride()
 
     try:
         return place(tensor) == place(memory)
-    except RuntimeError:  # of one that has no such memory
-        return True
-
-
-def _share_memory(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether nothing wrote to either since the copy was made: an address that is only read has nothing copied."""
-    try:
-        return torch._C._data_address(tensor) == torch._C._data_address(copy)
     except RuntimeError:  # likewise
-        return False
+        return True
 
 
 def _holds(tensor: torch.Tensor, values: torch.Tensor) -> bool:
     """Whether nothing has to be written to it: it may lie in a file that is only read."""
     try:
-        return torch.equal(tensor, values)
+        return torch.equal(tensor, values) or bool(((tensor == values) | ((tensor != tensor) & (values != values))).all())
     except (NotImplementedError, RuntimeError):  # of a tensor without numbers
         return False
 

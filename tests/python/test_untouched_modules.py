@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import flambeau
+from flambeau.state import kept_state
 
 X = torch.randn(2, 5, 4)
 
@@ -102,9 +103,27 @@ class Follows(torch.nn.Module):
 def test_weights_that_are_written_without_gradients(move, options):
     model = Follows(move)
     before, held = copy.deepcopy(dict(model.named_parameters())), model.held[0].clone()
+    places = {name: value.data_ptr() for name, value in model.named_parameters()}
     program = flambeau.export(model, (X,), **options)
     for name, value in model.named_parameters():
         assert torch.equal(value, before[name])
-        assert not torch._C._is_cow_tensor(value)
+        assert value.data_ptr() == places[name]
     assert torch.equal(model.held[0], held)
     torch.testing.assert_close(program(X)[0], model(X))
+
+
+def test_weights_stay_where_programs_refer_to_them():
+    model = torch.nn.LSTM(4, 4)
+    places = [weight.data_ptr() for weight in model.parameters()]
+    with kept_state(model):
+        with kept_state(model):
+            result, _ = model(X)
+            turned = model.weight_hh_l0.t()
+            model.bias_ih_l0.data.mul_(2)
+        assert torch.equal(model(X)[0], result)
+    result.sum().backward()
+    values = turned.clone()
+    with torch.no_grad():
+        model.weight_hh_l0.zero_()
+    assert torch.equal(turned, values)
+    assert [weight.data_ptr() for weight in model.parameters()] == places

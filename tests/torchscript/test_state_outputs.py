@@ -88,6 +88,18 @@ class KeepsAConstant(Stateful):
         return x
 
 
+class KeepsWhatNoRunComputes(Stateful):
+    rows: list[torch.Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.rows = [torch.full((4,), 5.0)]
+
+    def forward(self, x):
+        x, self.mean = x - self.mean, self.rows[0]
+        return x
+
+
 class AfterABufferThatIsNone(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -119,6 +131,7 @@ MODELS = [
     KeepsItsInput,
     Swaps,
     KeepsAConstant,
+    KeepsWhatNoRunComputes,
     AfterABufferThatIsNone,
     WithinModules,
 ]
@@ -178,6 +191,12 @@ class AfterAVmap(Stateful):
         return before, turned
 
 
+class AssignsWhatIsThere(Stateful):
+    def forward(self, x):
+        self.last, self.mean = self.last, x[0]
+        return x + self.last.mean()
+
+
 class GrowsWithin(torch.nn.Module):
     """A cache of an inner module, of another size after each call."""
 
@@ -190,7 +209,7 @@ class GrowsWithin(torch.nn.Module):
 
 
 @pytest.mark.parametrize("shapes", [None, ({0: "n"},)], ids=["static", "dynamic"])
-@pytest.mark.parametrize("model", [*MODELS, Resizes, TakesAPartOfAnother, AfterAVmap, GrowsWithin])
+@pytest.mark.parametrize("model", [*MODELS, Resizes, TakesAPartOfAnother, AfterAVmap, AssignsWhatIsThere, GrowsWithin])
 def test_a_capture_gives_tensors_that_were_assigned_to_buffers(model, shapes):
     results, changed = new_state(model())
     program = flambeau.export(model(), (X,), dynamic_shapes=shapes, state_outputs=True, verbose=False)

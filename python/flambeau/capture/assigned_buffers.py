@@ -44,11 +44,12 @@ def noted_assignments(model: torch.nn.Module) -> Iterator[dict[str, tuple[torch.
 
     def note(module: torch.nn.Module, name: str, buffer: Any) -> Any:
         before = module._buffers.get(name)
-        if id(module) in paths and before is not None and buffer is not before:
+        if id(module) not in paths or before is None:
+            return None
+        if buffer is not before:
             found.setdefault(f"{paths[id(module)]}.{name}".removeprefix("."), (module, name, before))
-            if _is_given(buffer):  # an assignment of which torch.export can make no write
-                return torch.ops.aten.alias.default(buffer)
-        return None
+        # Else torch.export makes a write of the assignment that it then does not know the place of.
+        return torch.ops.aten.alias.default(buffer) if _is_given(buffer) else None
 
     with register_module_buffer_registration_hook(note):
         yield found

@@ -294,5 +294,6 @@ def _rebound_buffers(modules: Mapping[str, torch.nn.Module], before: Sequence[tu
         owner, _, name = path.rpartition(".")
         now = modules[owner]._buffers.get(name)
         if isinstance(now, torch.Tensor) and now is not tensor:
+            torch._C._get_value_trace(now)  # also of what the run did not compute
             found[path] = now
     return found
