@@ -55,7 +55,7 @@ sanitize:
 	  || { cat build/asan/ctest.log; exit 1; }
 
 # Each fuzzer for SECONDS_EACH, with clang 19; mutated archives (those in SEEDS) through the sanitized command line; and
-# generated programs through every capture, compared with PyTorch.
+# generated programs and modules with state through every capture, compared with PyTorch.
 SECONDS_EACH ?= 600
 SEEDS ?= tests/data/archives
 fuzz: build
@@ -64,6 +64,7 @@ fuzz: build
 	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS_EACH) -rss_limit_mb=2048 -timeout=20 .cache/corpus/$$target fuzz/corpus/$$target || exit 1; done
 	$(PYTHON) fuzz/archives.py build/fuzz/bin/flambeau $(SEEDS) --seconds $(SECONDS_EACH)
 	$(PY) fuzz/generated_programs.py --seconds $(SECONDS_EACH)
+	$(PY) fuzz/stateful_modules.py --seconds $(SECONDS_EACH)
 
 env:
 	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"

@@ -1,4 +1,4 @@
-"""Programs that fuzz/generated_programs.py generates, and what it found."""
+"""Programs that fuzz/generated_programs.py and fuzz/stateful_modules.py generate, and what they found."""
 
 import pathlib
 import random
@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "fuzz"))
 import generated_programs as programs  # noqa: E402
+import stateful_modules as modules  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::flambeau.errors.ConversionWarning")
 
@@ -40,6 +41,18 @@ FOUND = {
 def test_findings(statements, capture, tmp_path):
     draw = programs.Draw(random.Random(1), capture)
     programs.check(list(draw.shapes), statements, capture, draw.worlds_at_start, tmp_path)
+
+
+@pytest.mark.parametrize("how", modules.HOW)
+def test_modules_with_state_agree(how, tmp_path):
+    agreed = 0
+    for seed in SEEDS:
+        try:
+            modules.check(modules.Draw(random.Random(seed)).program(), how, tmp_path)
+            agreed += 1
+        except programs.Refusal:
+            pass
+    assert agreed >= len(SEEDS) // 2
 
 
 def test_a_wrong_model_is_a_finding(tmp_path, monkeypatch):
