@@ -18,6 +18,8 @@ _NAMESPACES = ("argparse", "types")
 """Of Python's library, where objects of models may be from."""
 _KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, list, set)
 """Of containers, those in front that are of one behind and do more."""
+_OF_MODULES = frozenset(vars(torch.nn.Module()))
+"""Attributes that torch's class has: also the tables of buffers, weights, modules and hooks."""
 _PLAIN = (bool, int, float, str, bytes, type(None))
 """Types of what most attributes are, and which holds nothing."""
 
@@ -72,6 +74,18 @@ class Held:
     tensors: list[torch.Tensor] = dataclasses.field(default_factory=list)
     """Also the weights."""
     optimizers: list[torch.optim.Optimizer] = dataclasses.field(default_factory=list)
+
+    def changed(self, model: torch.nn.Module) -> list[str]:
+        """The attributes of the model's modules, by their paths, that are something else now, or a list or dict that holds something else."""
+        changed = {id(each): before for each, before in (*self.attributes, *self.containers) if not are_same(elements_of(each), before)}
+        found = []
+        for path, module in model.named_modules():
+            own = vars(module)
+            before = changed.get(id(own))
+            known = dict(zip(before[: len(before) // 2], before[len(before) // 2 :])) if before is not None else own
+            names = [name for name in own if name not in _OF_MODULES and (known.get(name, changed) is not own[name] or id(own[name]) in changed)]
+            found += [f"{path}.{name}".lstrip(".") for name in names]
+        return found
 
 
 def held_by(model: torch.nn.Module) -> Held:

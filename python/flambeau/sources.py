@@ -38,6 +38,7 @@ from .capture.failures import warn_of_unrecorded_buffers
 from .capture.operators.gradient_operators import without_gradients
 from .capture.operators.vmaps import without_vmap
 from .capture.questions.decisions import Decision
+from .capture.state_between_calls import CHANGED, warn_of_state_between_calls
 from .capture.traces.tracing import trace
 from .errors import CaptureError, UnsupportedOptionError, warn
 from .feed.exported_program import DimensionName, build_program
@@ -197,6 +198,7 @@ def of_export(
             decisions=decisions,
         )
         warn_of_unrecorded_buffers(exported.graph_module.meta.get(UNRECORDED, ()))
+        warn_of_state_between_calls(model, args, kwargs, capture_options.training_mode, exported.graph_module.meta.get(CHANGED, ()))
     symbols = root_names(exported, arguments, shapes, model if live else None, names)
     symbols |= output_dimension_names(exported, capture_options.output_names, output_axes)
     if dump:

@@ -12,27 +12,32 @@ from torch.utils import _pytree
 
 from .held import Held, are_same, elements_of, held_by, put_elements
 
-__all__ = ["kept_attributes", "kept_state"]
+__all__ = ["kept_attributes", "kept_state", "kept_tensors"]
 
 _SET_DATA = torch._C.TensorBase.data.__set__  # type: ignore[attr-defined]  # a capture has a setter of its own
 
 
 @contextlib.contextmanager
-def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None = None) -> Iterator[None]:
+def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None = None) -> Iterator[list[str]]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
     modules: a table of which a capture knows no numbers, or a size of the example's. And what it writes to tensors in these, and does to
     gradients, also those of what it is given.
 
     Args:
         held: What the model holds, where that was looked up already.
+
+    Yields:
+        The paths of attributes of modules that were something else when it was left, or held something else; once it is left.
     """
     held = held or held_by(model)
+    changed: list[str] = []
     registered = {id(each) for each in (*model.parameters(), *model.buffers())}
     tensors = [*model.parameters(), *model.buffers(), *held.tensors, *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
         with _kept_gradients(tensors), _kept_values([each for each in held.tensors if id(each) not in registered]), _kept_scripts(model):
-            yield
+            yield changed
     finally:
+        changed += held.changed(model)
         for container, elements in (*held.attributes, *held.containers):
             if not are_same(elements_of(container), elements):
                 put_elements(container, elements)
@@ -99,8 +104,16 @@ def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[None]:
-    """As :func:`kept_attributes`; and whatever forward writes to buffers and weights is undone.
+def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[list[str]]:
+    """As :func:`kept_attributes`, and :func:`kept_tensors`."""
+    held = held or held_by(model)
+    with kept_attributes(model, held=held) as changed, kept_tensors(model, held):
+        yield changed
+
+
+@contextlib.contextmanager
+def kept_tensors(model: torch.nn.Module, held: Held | None = None) -> Iterator[None]:
+    """Whatever forward writes to buffers and weights, or assigns to buffers, is undone.
 
     Of weights that lie in a file, or in other memory that torch cannot copy lazily, so is what is written once forward has asked for
     gradients, as steps along these do.
@@ -110,9 +123,14 @@ def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[Non
     others = {_memory_of(each) for each in (*model.buffers(), *held.tensors) if id(each) not in weights} - {None}
     apart = [each for each in weights.values() if _memory_of(each) not in others]
     beside = [each for each in weights.values() if _memory_of(each) in others]
-    with kept_attributes(model, held=held), _kept_values([*model.buffers(), *beside]), _copies_of_weights(apart) as uncopied:
-        with _kept_from_gradients_on(uncopied):
+    buffers = [(table, dict(table)) for table in (module._buffers for module in model.modules()) if isinstance(table, dict)]
+    try:
+        with _kept_values([*model.buffers(), *beside]), _copies_of_weights(apart) as uncopied, _kept_from_gradients_on(uncopied):
             yield
+    finally:
+        for table, before in buffers:
+            if not are_same(elements_of(table), elements_of(before)):
+                put_elements(table, elements_of(before))
 
 
 @contextlib.contextmanager

@@ -18,9 +18,7 @@ from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, Tens
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.nn.modules.module import register_module_buffer_registration_hook
 
-from .results import results_of_model
-
-__all__ = ["UNRECORDED", "assigned_by_a_run", "noted_assignments", "recorded_assignments", "with_assigned_buffers"]
+__all__ = ["UNRECORDED", "noted_assignments", "recorded_assignments", "with_assigned_buffers"]
 
 UNRECORDED = "flambeau_unrecorded_buffers"
 """Where the graph of an ExportedProgram keeps the paths of buffers whose new values it lacks."""
@@ -80,13 +78,6 @@ def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
             yield unrecorded
     finally:
         hook.remove()
-
-
-def assigned_by_a_run(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Collection[str]:
-    """The paths of the buffers to which the model assigns another tensor: a strict capture records none of that."""
-    with noted_assignments(model) as found, contextlib.suppress(Exception):
-        results_of_model(model, args, kwargs, None)
-    return found.keys()
 
 
 def _node_of(tensor: torch.Tensor) -> torch.fx.Node | None:

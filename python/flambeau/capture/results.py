@@ -38,12 +38,14 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
     return module
 
 
-def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> list[Any]:
-    """The tensors and numbers that a module gives; its buffers stay as they are."""
+def results_of(
+    module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0, kept: Callable[..., Any] = kept_state
+) -> list[Any]:
+    """The tensors and numbers that a module gives; what is kept of it stays as it is."""
 
     def run() -> list[Any]:
         given, named = copy.deepcopy((args, kwargs))
-        with torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
+        with torch.random.fork_rng(), kept(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
             torch.manual_seed(seed)
             leaves = _pytree.tree_leaves(module(*given, **named))
         return [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]

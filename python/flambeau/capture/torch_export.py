@@ -14,8 +14,9 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
-from .assigned_buffers import UNRECORDED, assigned_by_a_run, noted_assignments, recorded_assignments, with_assigned_buffers
+from .assigned_buffers import UNRECORDED, noted_assignments, recorded_assignments, with_assigned_buffers
 from .replaced_functions import Replacements
+from .state_between_calls import CHANGED, changed_attributes, left_by_a_run
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
 
@@ -79,11 +80,14 @@ def _as_models_need(export: Callable[..., ExportedProgram]) -> Callable[..., Exp
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
-    recording = contextlib.nullcontext(()) if strict else recorded_assignments(model)
-    with contextlib.nullcontext() if deferred else _deferring(), recording as unrecorded:
-        exported = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
-    exported.graph_module.meta[UNRECORDED] = assigned_by_a_run(model, args, kwargs) if strict else unrecorded
-    return with_assigned_buffers(exported)
+    with contextlib.nullcontext() if deferred else _deferring():
+        export = functools.partial(torch.export.export, model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
+        if not strict:
+            return _recording_state(model, export)
+        exported = export()
+    meta = exported.graph_module.meta
+    meta[UNRECORDED], meta[CHANGED] = left_by_a_run(model, args, kwargs)
+    return exported
 
 
 @_as_models_need
@@ -99,7 +103,13 @@ def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.draft_export``."""
     export: Any = found("torch.export.draft_export")
-    with recorded_assignments(model) as unrecorded:
-        exported = export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes)
+    return _recording_state(model, lambda: export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes))
+
+
+def _recording_state(model: torch.nn.Module, export: Callable[[], ExportedProgram]) -> ExportedProgram:
+    """What is exported, not strictly, with what its run leaves in buffers, and its graph with what it says of other attributes."""
+    with recorded_assignments(model) as unrecorded, changed_attributes(model) as changed:
+        exported = export()
     exported.graph_module.meta[UNRECORDED] = unrecorded
+    exported.graph_module.meta[CHANGED] = changed
     return with_assigned_buffers(exported)

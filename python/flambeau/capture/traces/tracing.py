@@ -25,6 +25,7 @@ from ..operators.transformers import every_mask
 from ..questions.ways_of_exports import gives_something_else, ways_of_exports
 from ..replaced_functions import Replacements
 from ..sizes.conversions import dynamic_types
+from ..state_between_calls import warn_of_state_between_calls
 from ..surroundings import casting_anew, exporting, mode
 from ..wrappers import uncheckpointed, uncompiled
 from .counts import frozen_numbers
@@ -102,7 +103,7 @@ def trace(
         bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
         asked: dict[str, str] = {}
-        with _surroundings(model), recorded_gradients() as gradients, ways_of_exports(asked, innermost_line):
+        with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line):
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
@@ -116,6 +117,7 @@ def trace(
         raise failure_of_trace(model, error, bool(gradients)) from error
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
         warn_of_another_way(asked)
+    warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, changed)
     return traced, tensors, names
 
 
@@ -138,12 +140,12 @@ def traced_module(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[s
 
 
 @contextlib.contextmanager
-def _surroundings(model: torch.nn.Module) -> Iterator[None]:
-    """What stands in the place of what the tracer cannot see through."""
+def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
+    """What stands in the place of what the tracer cannot see through. Gives what :func:`kept_state` does."""
     held = held_by(model)
-    with exporting(), dense_state(held), dense_calls(), kept_state(model, held), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    with exporting(), dense_state(held), dense_calls(), kept_state(model, held) as changed, _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
         with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
-            yield
+            yield changed
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
