@@ -128,6 +128,11 @@ PickleValue AttributesOf(PickleValue value) {
   return state.kind() == PickleKind::kTuple && state.size() > 0 ? state[0] : state;
 }
 
+// restore_type_tag(value, type)
+PickleValue Untagged(PickleValue value) {
+  return value.IsCallOf("torch.jit._pickle", "restore_type_tag") && value.args().size() > 0 ? value.args()[0] : value;
+}
+
 std::string DescribeCall(PickleValue value) {
   if (value.kind() != PickleKind::kCall) return std::string(Describe(value.kind()));
   const PickleValue callee = value.callee();
@@ -241,8 +246,8 @@ Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
   const auto requires_grad = args[4].AsBool();
   if (!requires_grad) return Bad(call, *tensor, "whether it requires a gradient is no bool");
   tensor->requires_grad = *requires_grad;
-  // The conjugate and negative bits change what the bytes mean.
-  if (args.size() > metadata && !args[metadata].IsNone() && args[metadata].entry_count() > 0) {
+  // The conjugate and negative bits change what the bytes mean. TorchScript's archives say the dictionary's type as well.
+  if (args.size() > metadata && !args[metadata].IsNone() && Untagged(args[metadata]).entry_count() > 0) {
     return Bad(args[metadata], *tensor, "it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
   }
   return ReadGeometry(call, args, tensor);

@@ -178,6 +178,8 @@ TEST(TorchTensorsTest, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(Fault(TensorText{.dtype = "ctorch\n\n"}), "bad-tensor: tensor 'w': its dtype is unknown: ''");
   EXPECT_EQ(Fault(TensorText{.metadata = "}U\4conj\x88s"}),
             "bad-tensor: tensor 'w': it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
+  EXPECT_EQ(Fault(TensorText{.metadata = "ctorch.jit._pickle\nrestore_type_tag\n(}U\3neg\x88s" + Str("Dict[str, bool]") + "tR"}),
+            "bad-tensor: tensor 'w': it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
 }
 
 TEST(TorchTensorsTest, RefusesWhatIsNoStateDict) {
