@@ -270,7 +270,7 @@ def of_script(
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
     examples = None if bound or packed else example_arguments(model, args, kwargs)
     diagnostics: list[_engine.Diagnostic] = []
-    module = None if bound else module_of(model)
+    module = model if bound else module_of(model)  # a trace holds scripts, which read their mode
 
     def build(export_params: bool) -> _engine.Program:
         with contextlib.nullcontext() if module is None else mode(module, capture_options.training_mode):
@@ -278,8 +278,7 @@ def of_script(
                 script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
             )
 
-    owner = module if isinstance(model, SCRIPTS) else model
-    weights = {} if owner is None else owner.state_dict(keep_vars=True)
+    weights = {} if module is None else module.state_dict(keep_vars=True)
     return Source(build, diagnostics=diagnostics, call=_call(model, *given), weights=weights)
 
 

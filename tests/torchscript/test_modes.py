@@ -150,3 +150,13 @@ def test_scripts_in_training_mode_are_warned_of():
 
 def test_frozen_scripts_have_no_mode():
     flambeau.export(torch.jit.freeze(torch.jit.script(Asked().eval())), (x(4, 3),), verify=True)
+
+
+@pytest.mark.parametrize("mode, trained", [("EVAL", False), ("TRAINING", True), ("PRESERVE", None)])
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_scripts_within_modules_are_in_the_mode_that_is_asked_for(mode, trained, own):
+    model = nn.Sequential(nn.BatchNorm1d(3), torch.jit.script(Asked())).train(own)
+    program = flambeau.export(model, (x(4, 3),), training=getattr(torch.onnx.TrainingMode, mode), verbose=False)
+    assert all(module.training == own for module in model.modules())
+    compare(model.train(own if trained is None else trained), program, (x(4, 3),))
