@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.utils import _pytree
 
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
@@ -25,7 +24,7 @@ from .capture import (
     factors_asked_for,
     failure_without_export,
     is_by_data,
-    mode,
+    make_weights,
     one_capture_at_a_time,
     seeding_lines,
     unwrapped,
@@ -57,10 +56,10 @@ from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
 from .scripted import NoScriptError, as_script
 from .sources import CaptureOptions, Source, of_archive, of_export, of_script
-from .state import kept_state
+from .state import kept_random_numbers
 from .torch_names import found
 from .translation import Translators
-from .verification import archived_reference, verify_and_locate
+from .verification import archived_reference, as_reference, verify_and_locate
 
 __all__ = ["example_call", "export"]
 
@@ -341,7 +340,8 @@ class _Export:
             if isinstance(shapes, _SHAPES):
                 self.capture_options = dataclasses.replace(self.capture_options, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
-            with shown_waiting(self.progress, "capture"), one_capture_at_a_time(), seeding_lines() as seeds:
+            make_weights(self.model, self.args, self.kwargs)
+            with shown_waiting(self.progress, "capture"), one_capture_at_a_time(), kept_random_numbers(), seeding_lines() as seeds:
                 source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(
@@ -391,8 +391,8 @@ class _Export:
         if self.archive is not None:
             exported = archived_reference(self.archive)
         elif isinstance(self.model, torch.nn.Module) or exported is None:
-            reference = _reference(self.model, self.capture_options.training_mode)
-        with shown_waiting(self.progress, "verify"):
+            reference = as_reference(self.model, self.capture_options.training_mode)
+        with shown_waiting(self.progress, "verify"), kept_random_numbers():
             self.artifacts.verified(
                 lambda: verify_and_locate(program, self.args, self.kwargs, reference=reference, exported=exported, modules=modules)
             )
@@ -538,18 +538,6 @@ def _with_assumptions(source: Source) -> Source:
     if source.exported is not None:
         warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
     return source
-
-
-def _reference(model: Any, training: bool | None) -> Callable[..., Any]:
-    """The module itself, in the mode in which it was traced."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not isinstance(model, torch.nn.Module):
-            return model(*args, **kwargs)
-        with mode(model, training), kept_state(model):
-            return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
-
-    return call
 
 
 def _save(

@@ -17,6 +17,7 @@ from .errors import OnnxExporterError
 from .onnx._python_ops import Translations
 from .script_sources import other_for_scripts
 from .sources import CaptureOptions, Source, of_script
+from .state import kept_attributes
 
 __all__ = ["NoScriptError", "as_script"]
 
@@ -30,7 +31,7 @@ class NoScriptError(Exception):
 
 
 def _script(model: torch.nn.Module, training: bool | None) -> torch.jit.ScriptModule:
-    with mode(model, training), warnings.catch_warnings():
+    with mode(model, training), kept_attributes(model), warnings.catch_warnings():  # torch notes overloads in the module
         warnings.simplefilter("ignore")
         try:
             return torch.jit.script(model)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import random
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
+from torch.nn.utils import parametrize
 from torch.utils import _pytree
 
 from .held import Held, are_same, elements_of, held_by, put_elements
+from .places import left_in_memos
 
-__all__ = ["kept_attributes", "kept_state", "kept_tensors"]
+__all__ = ["kept_attributes", "kept_random_numbers", "kept_state", "kept_tensors"]
 
 _SET_DATA = torch._C.TensorBase.data.__set__  # type: ignore[attr-defined]  # a capture has a setter of its own
 
@@ -21,7 +26,7 @@ _SET_DATA = torch._C.TensorBase.data.__set__  # type: ignore[attr-defined]  # a 
 def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None = None) -> Iterator[list[str]]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
     modules: a table of which a capture knows no numbers, or a size of the example's. And what it writes to tensors in these, and does to
-    gradients, also those of what it is given.
+    gradients, also those of what it is given. So is what it leaves in closures, classes, global names and memos of the user's code.
 
     Args:
         held: What the model holds, where that was looked up already.
@@ -29,15 +34,23 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
     Yields:
         The paths of attributes of modules that were something else when it was left, or held something else; once it is left.
     """
-    held = held or held_by(model)
+    held = held or held_by(model, remembered=True)
     changed: list[str] = []
     registered = {id(each) for each in (*model.parameters(), *model.buffers())}
     tensors = [*model.parameters(), *model.buffers(), *held.tensors, *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
-        with _kept_gradients(tensors), _kept_values([each for each in held.tensors if id(each) not in registered]), _kept_scripts(model):
+        with (
+            _kept_gradients(tensors),
+            _kept_values([each for each in held.tensors if id(each) not in registered and not isinstance(each, torch.nn.Parameter)]),
+            _kept_scripts(model),
+            _kept_generators(held.generators),
+            _no_cached_parametrizations(),
+        ):
             yield changed
     finally:
         changed += held.changed(model)
+        for memo, misses in held.memos:
+            left_in_memos(memo, misses)
         for container, elements in (*held.attributes, *held.containers):
             if not are_same(elements_of(container), elements):
                 put_elements(container, elements)
@@ -46,16 +59,56 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
 @contextlib.contextmanager
 def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     """What is written to the tensors while it is open is undone."""
-    before = [(tensor, tensor.detach(), tensor._version, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
+    before = [(tensor, tensor.detach(), _version(tensor), tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
     try:
         yield
     finally:
-        with torch.no_grad():
-            for tensor, memory, version, values in before:
+        for tensor, memory, version, values in before:
+            with torch.inference_mode() if tensor.is_inference() else torch.no_grad():
                 if not _lies_as(tensor, memory):
                     _SET_DATA(tensor, memory)
-                if not (tensor._version == version and _holds(memory, values)):
+                if not (_version(tensor) == version and _holds(memory, values)):
                     memory.copy_(values)
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """How often it was written; of a tensor of inference mode nobody counts that."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+@contextlib.contextmanager
+def _kept_generators(generators: Iterable[torch.Generator]) -> Iterator[None]:
+    before = [(generator, generator.get_state()) for generator in generators]
+    try:
+        yield
+    finally:
+        for generator, state in before:
+            generator.set_state(state)
+
+
+@contextlib.contextmanager
+def _no_cached_parametrizations() -> Iterator[None]:
+    """``parametrize.cached()`` around a capture would keep what that makes of the weights, and a trace refuses it."""
+    before = parametrize._cache_enabled, parametrize._cache
+    parametrize._cache_enabled, parametrize._cache = 0, {}
+    try:
+        yield
+    finally:
+        parametrize._cache_enabled, parametrize._cache = before
+
+
+@contextlib.contextmanager
+def kept_random_numbers() -> Iterator[None]:
+    """What draws and seeds do to the generators that all share is undone: PyTorch's on the CPU, Python's and NumPy's."""
+    numpy = sys.modules.get("numpy.random")
+    python, numpys = random.getstate(), numpy.get_state(legacy=False) if numpy is not None else None
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        if numpy is not None:
+            numpy.set_state(numpys)
 
 
 @contextlib.contextmanager
@@ -106,7 +159,7 @@ def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 @contextlib.contextmanager
 def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[list[str]]:
     """As :func:`kept_attributes`, and :func:`kept_tensors`."""
-    held = held or held_by(model)
+    held = held or held_by(model, remembered=True)
     with kept_attributes(model, held=held) as changed, kept_tensors(model, held):
         yield changed
 
@@ -118,8 +171,9 @@ def kept_tensors(model: torch.nn.Module, held: Held | None = None) -> Iterator[N
     Of weights that lie in a file, or in other memory that torch cannot copy lazily, so is what is written once forward has asked for
     gradients, as steps along these do.
     """
-    held = held or held_by(model)
-    weights = {id(each): each for each in model.parameters()}
+    held = held or held_by(model, remembered=True)
+    parameters = (each for each in held.tensors if isinstance(each, torch.nn.Parameter))  # also of models that this one only knows
+    weights = {id(each): each for each in (*model.parameters(), *parameters) if not is_lazy(each)}
     others = {_memory_of(each) for each in (*model.buffers(), *held.tensors) if id(each) not in weights} - {None}
     apart = [each for each in weights.values() if _memory_of(each) not in others]
     beside = [each for each in weights.values() if _memory_of(each) in others]
@@ -225,8 +279,8 @@ def _holds(tensor: torch.Tensor, values: torch.Tensor) -> bool:
 
 
 def _takes_writes(tensor: torch.Tensor) -> bool:
-    """Not an expanded one, nor one of inference mode."""
+    """Not an expanded one."""
     try:
-        return 0 not in tensor.stride() and not tensor.is_inference()
+        return 0 not in tensor.stride()
     except (RuntimeError, ValueError):  # a sparse or nested one, or one that the first run makes
         return False

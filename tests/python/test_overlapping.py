@@ -1,6 +1,7 @@
 """Exports in several threads."""
 
 import math
+import queue
 import threading
 
 import torch
@@ -17,20 +18,20 @@ def test_exports_that_overlap_leave_nothing_behind():
         def forward(self, x):
             first_began.set()
             other.join(0.5)
-            opsets.append(GLOBALS.export_onnx_opset_version)
+            opsets.put(GLOBALS.export_onnx_opset_version)
             return x * math.sqrt(x.shape[0])
 
     class Second(torch.nn.Module):
         def forward(self, x):
             assert first_ended.wait(20)
-            opsets.append(GLOBALS.export_onnx_opset_version)
+            opsets.put(GLOBALS.export_onnx_opset_version)
             return x * math.log(x.shape[0])
 
     def export_second():
         first_began.wait(20)
         programs.append(flambeau.export(Second(), (x,), dynamic_shapes=({0: "n"},), opset_version=18))
 
-    programs, opsets, x = [], [], torch.ones(3, 2)
+    programs, opsets, x = [], queue.SimpleQueue(), torch.ones(3, 2)  # a list would be as it was before
     before = torch.onnx.is_in_onnx_export(), vars(math).copy(), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor")
     other = threading.Thread(target=export_second)
     other.start()
@@ -38,6 +39,7 @@ def test_exports_that_overlap_leave_nothing_behind():
     first_ended.set()
     other.join()
     assert before == (torch.onnx.is_in_onnx_export(), vars(math), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor"))
-    assert set(opsets) == {13, 18} and opsets == sorted(opsets)
+    asked = [opsets.get() for _ in range(opsets.qsize())]
+    assert set(asked) == {13, 18} and asked == sorted(asked)
     for program, number in zip(programs, (math.sqrt(5), math.log(5)), strict=True):
         torch.testing.assert_close(program(torch.ones(5, 2))[0], torch.ones(5, 2) * number)

@@ -1,8 +1,14 @@
 """An export leaves the module as it was, whatever forward keeps in it."""
 
+import collections
+import contextlib
 import copy
+import functools
+import random
 
+import numpy
 import pytest
+import remembering as other
 import torch
 
 import flambeau
@@ -127,3 +133,357 @@ def test_weights_stay_where_programs_refer_to_them():
         model.weight_hh_l0.zero_()
     assert torch.equal(turned, values)
     assert [weight.data_ptr() for weight in model.parameters()] == places
+
+
+# What follows is remembered elsewhere than in attributes. All of it decides what the next run gives, or is given by it.
+
+
+def _decorated(forward):
+    calls, last = [], torch.zeros(4)
+
+    @functools.wraps(forward)
+    def wrapped(self, x):
+        calls.append(x)
+        last.add_(1)
+        return forward(self, x) * len(calls) + last
+
+    return wrapped
+
+
+class InClosures(torch.nn.Module):
+    @_decorated
+    def forward(self, x):
+        return x
+
+
+def in_hooks():
+    model, kept, seen = torch.nn.Sequential(torch.nn.Linear(4, 4)), {}, []
+    model[0].register_forward_hook(lambda module, args, result: kept.setdefault("features", result) * 0 + result)
+    model.register_forward_hook(lambda module, args, result: seen.append(0) or result * len(seen) + kept["features"])
+    return model
+
+
+def in_a_cell():
+    count = 0
+
+    class Counts(torch.nn.Module):
+        def forward(self, x):
+            nonlocal count
+            count += 1
+            return x * count
+
+    return Counts()
+
+
+class Slotted:
+    __slots__ = ("count", "last")
+
+    def __init__(self):
+        self.count, self.last = 0, torch.zeros(4)
+
+
+class InSlots(torch.nn.Module):
+    __slots__ = ("calls",)
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.inner = 0, Slotted()
+
+    def forward(self, x):
+        self.calls += 1
+        self.inner.count += 1
+        self.inner.last = self.inner.last + x[0, 0]
+        return x * self.calls + self.inner.last * self.inner.count
+
+
+class InItsClass(torch.nn.Module):
+    calls, tables, last = 0, {}, None
+
+    def forward(self, x):
+        InItsClass.calls += 1
+        InItsClass.last = x
+        if x.shape[1] not in self.tables:
+            self.tables[x.shape[1]] = torch.arange(x.shape[1]).float()[:, None]
+        return x * self.calls + self.tables[x.shape[1]] + self.last
+
+
+CALLS, TABLES = 0, {}
+
+
+def _table(rows):
+    if rows not in TABLES:
+        TABLES[rows] = torch.arange(rows).float()[:, None]
+    return TABLES[rows]
+
+
+class InGlobalNames(torch.nn.Module):
+    def forward(self, x):
+        global CALLS
+        CALLS += 1
+        return x * CALLS + _table(x.shape[1])
+
+
+@functools.lru_cache
+def _remembered(rows):
+    return torch.arange(rows).float()[:, None]
+
+
+class InMemos(torch.nn.Module):
+    @functools.cache  # noqa: B019 - as models have it
+    def of(self, columns):
+        return torch.ones(columns) * 2
+
+    def forward(self, x):
+        return x * _remembered(x.shape[1]) + self.of(x.shape[2])
+
+
+def in_defaults():
+    class Remembers(torch.nn.Module):
+        def forward(self, x, seen=[]):  # noqa: B006
+            seen.append(1)
+            return x * len(seen)
+
+    return Remembers()
+
+class Settings:
+    runs, seen = 0, []
+
+
+class Shared:
+    only = None
+
+    def __init__(self):
+        self.runs = 0
+
+    @classmethod
+    def get(cls):
+        cls.only = cls.only or Shared()
+        return cls.only
+
+
+def _counts(x):
+    _counts.runs += 1
+    return x * _counts.runs
+
+
+def in_what_is_named():
+    Settings.runs, Shared.only, _counts.runs = 0, None, 0
+    Settings.seen.clear()
+
+    class Names(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dict, self.list, self.maps = collections.UserDict(runs=0), collections.UserList(), collections.ChainMap({"runs": 0})
+
+        def forward(self, x):
+            Settings.runs += 1
+            Settings.seen.append(x)
+            shared = Shared.get()
+            shared.runs += 1
+            self.dict["runs"] += 1
+            self.maps["runs"] += 1
+            self.list.append(0)
+            return _counts(x) * Settings.runs + len(Settings.seen) + shared.runs + self.dict["runs"] + self.maps["runs"] + len(self.list)
+
+    return Names()
+
+
+def in_another_file():
+    other.RUNS = 0
+    other.SEEN.clear()
+
+    class Others(torch.nn.Module):
+        def forward(self, x):
+            other.RUNS += 1
+            return other.remember(x) * other.RUNS
+
+    return Others()
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"capture_strategies": ["strict"]}, {"verify": True}], ids=["export", "trace", "strict", "verified"])
+@pytest.mark.parametrize("make", [InClosures, in_hooks, in_a_cell, InSlots, InItsClass, InGlobalNames, InMemos, in_defaults, in_what_is_named, in_another_file])
+@pytest.mark.filterwarnings("ignore:warning. the model writes")
+def test_what_is_remembered_elsewhere(make, options):
+    model = make().eval()
+    InItsClass.tables.clear()
+    TABLES.clear()
+    _remembered.cache_clear()
+    if make in (InItsClass, in_what_is_named) and "capture_strategies" in options:  # torch's strict mode reads what was there before
+        with pytest.raises(flambeau.errors.CaptureError, match="something else for the example|Dynamo"):
+            flambeau.export(model, (X,), **options)
+        options = {}
+    first, second = flambeau.export(model, (X,), **options), flambeau.export(model, (X,))
+    expected = model(X)  # runs as if nothing had been captured
+    assert type(expected) is torch.Tensor
+    torch.testing.assert_close(first(X)[0], expected.detach())
+    torch.testing.assert_close(second(X)[0], expected.detach())
+
+
+class OfGenerators(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(3)
+
+    def forward(self, x):
+        torch.manual_seed(5)
+        return x + torch.rand(4, generator=self.generator) + torch.rand(4) + random.random() + numpy.random.rand()
+
+
+@pytest.mark.parametrize("options", [{"capture": "trace"}, {"capture": "trace", "verify": True}], ids=["trace", "verified"])
+@pytest.mark.filterwarnings("ignore")
+def test_generators_of_random_numbers(options):
+    model = OfGenerators()
+
+    def states():
+        return model.generator.get_state().tolist(), torch.get_rng_state().tolist(), random.getstate(), numpy.random.get_state()[1].tolist()
+
+    before = states()
+    with contextlib.suppress(flambeau.errors.OnnxExporterError):  # draws differ
+        flambeau.export(model, (X,), **options)
+    assert states() == before
+
+
+class ChangesMemory(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.register_buffer("state", torch.ones(4))
+
+    def forward(self, x):
+        self.state.add_(1)
+        self.state.data = self.state.data + 1
+        self.linear.double()
+        return self.linear(x.double()) + self.state
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"capture_strategies": ["strict"]}], ids=["export", "trace", "strict"])
+@pytest.mark.filterwarnings("ignore")
+def test_the_memory_of_weights(options):
+    model = ChangesMemory()
+    with contextlib.suppress(flambeau.errors.OnnxExporterError):
+        flambeau.export(model, (X,), **options)
+    assert model.state.tolist() == [1] * 4
+    assert model.linear.weight.dtype == torch.float32
+
+
+class WritesWeights(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.linear.weight.add_(1)
+        return self.linear(x)
+
+
+@pytest.mark.parametrize("options", [{}, {"capture_strategies": ["strict"]}, {"verify": True}], ids=["export", "strict", "verified"])
+@pytest.mark.filterwarnings("ignore:warning. the model writes")
+def test_weights_that_are_written(options, tmp_path):
+    model = WritesWeights().eval()
+    before = model.linear.weight.detach().clone()
+    program = flambeau.export(model, (X,), tmp_path / "model.onnx", **options)
+    assert torch.equal(model.linear.weight, before)
+    torch.testing.assert_close(program(X)[0], model(X).detach())
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"capture_strategies": ["strict"]}, {"verify": True}], ids=["export", "trace", "strict", "verified"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_lazy_modules_get_weights_and_nothing_else(options):
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(4))
+            self.runs = 0
+
+        def forward(self, x):
+            self.calls += 1
+            self.runs += 1
+            return x + self.calls * self.runs
+
+    model, x = torch.nn.Sequential(Counts(), torch.nn.LazyLinear(3), torch.nn.LazyBatchNorm1d()).eval(), torch.randn(2, 4)
+    for _ in range(2):
+        program = flambeau.export(model, (x,), **options)
+        assert type(model[1]) is torch.nn.Linear and model[0].runs == 0 and not model[0].calls.any()
+    torch.testing.assert_close(program(x)[0], model(x).detach())
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"verify": True}], ids=["export", "trace", "verified"])
+def test_cached_parametrizations(options):
+    class Symmetric(torch.nn.Module):
+        def forward(self, weight):
+            return weight.triu() + weight.triu(1).mT
+
+    model = torch.nn.Linear(4, 4)
+    torch.nn.utils.parametrize.register_parametrization(model, "weight", Symmetric())
+    with torch.nn.utils.parametrize.cached():
+        program = flambeau.export(model, (X,), **options)
+        torch.testing.assert_close(program(X)[0], model(X).detach())
+
+
+class ScriptedMethod(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(4))
+
+    def forward(self, x):
+        return x
+
+    @torch.jit.export
+    def count(self, x):
+        self.calls = self.calls + 1
+        return x + self.calls
+
+
+@pytest.mark.filterwarnings("ignore:warning. the model writes")
+def test_a_method_of_a_script_is_verified():
+    script = torch.jit.script(ScriptedMethod())
+    flambeau.export(script, (X,), method="count", verify=True)
+    flambeau.export(script.count, (X,), verify=True)
+    assert not script.calls.any()
+
+
+class Counts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(4))
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+
+@pytest.mark.parametrize("runs", [0, 1, 3])
+@pytest.mark.filterwarnings("ignore")
+def test_a_module_around_a_trace_is_exported_again(runs):
+    """TorchScript makes programs faster in their second run, and compares their constants for that."""
+    model = torch.nn.Sequential(torch.jit.trace(Counts(), X, check_trace=False), torch.nn.Linear(4, 4)).eval()
+    for _ in range(runs):
+        model(X)
+    state = model[0].calls.clone()
+    programs = [flambeau.export(model, (X,)) for _ in range(3)]
+    assert torch.equal(model[0].calls, state)
+    expected = model(X).detach()
+    for program in programs:
+        torch.testing.assert_close(program(X)[0], expected)
+
+
+@torch.jit.script
+def _by_data(x):
+    if bool(x.sum() > 0):
+        return x + 1
+    return x - 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_module_that_is_scripted_in_vain():
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            functions = {"data": lambda x: _by_data(x)}  # torch.jit.script does not take it
+            return functions["data"](x) if x.sum() > 0 else x
+
+    model = Branches()
+    before = dict(vars(model))
+    with contextlib.suppress(flambeau.errors.CaptureError):
+        flambeau.export(model, (X,))
+    assert vars(model).keys() == before.keys()

@@ -230,3 +230,42 @@ def test_more_rows_are_written_than_the_one_of_the_example(opset, traced):
     for each in (one, (torch.randn(5, 4), torch.tensor([3, 0, 1]), torch.tensor([True, False, True, False, True]))):
         for ours, theirs in zip(program(*each), WritesRows()(*each), strict=True):
             torch.testing.assert_close(ours, theirs)
+
+
+class Counting(nn.Module):
+    """It writes one buffer, and assigns another."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("written", torch.zeros(4))
+        self.register_buffer("assigned", torch.zeros(4))
+
+    def forward(self, x):
+        self.written += 1
+        self.assigned = self.assigned + 1
+        return x * self.written + self.assigned
+
+
+@pytest.mark.parametrize("make", [torch.jit.freeze, torch.jit.optimize_for_inference])
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_frozen_scripts_in_modules(make):
+    frozen = make(torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval()))
+    model, x = nn.Sequential(frozen, nn.Sequential(frozen, nn.Linear(4, 4))).eval(), torch.randn(3, 4)
+    frozen(x)  # whereby torch notes its forward
+    before = set(vars(frozen))
+    program = flambeau.export(model, (x,), verify=True)
+    torch.testing.assert_close(program(x)[0], model(x).detach())
+    assert set(vars(frozen)) == before
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_modules_beside_state(script):
+    """What was compiled is found when the first part has run."""
+    inner = torch.jit.script(Counting()) if script else Counting()
+    model, x = nn.Sequential(Counting(), inner, torch.compile(nn.Linear(4, 4), backend="eager")).eval(), torch.randn(3, 4)
+    program = flambeau.export(model, (x,), capture="trace", state_outputs=True)
+    assert not model[0].written.any() and not model[0].assigned.any() and not model[1].written.any()
+    results, expected = program(x), model(x).detach()
+    torch.testing.assert_close(results[0], expected)
+    assert len(results) == 5 and all(torch.equal(state, torch.ones(4)) for state in results[1:])

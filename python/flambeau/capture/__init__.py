@@ -14,6 +14,7 @@
 
 from .attempt import Attempt
 from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds
+from .lazy_modules import make_weights
 from .questions.presence import factors_asked_for
 from .seeds import draws, seeding_lines
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
@@ -30,6 +31,7 @@ __all__ = [
     "factors_asked_for",
     "failure_without_export",
     "is_by_data",
+    "make_weights",
     "mode",
     "one_capture_at_a_time",
     "seeding_lines",

@@ -42,7 +42,7 @@ from .sizes.functions_of_sizes import functions_of_sizes
 from .sizes.overlaps import overlaps_by_strides
 from .sizes.progressions import Progressions
 from .sizes.slices import undecided_slices
-from .surroundings import autocast_within, exporting, lines_of_models, mode, named_keywords, silence, unexplained_recompilations, unprofiled
+from .surroundings import autocast_within, exporting, lines_of_models, mode, named_keywords, silence, unexplained_recompilations, unoptimized_scripts, unprofiled
 
 __all__ = ["Seen", "environment", "replacements"]
 
@@ -88,6 +88,7 @@ def environment(
             silence(verbose),
             unexplained_recompilations(),
             unprofiled(),
+            unoptimized_scripts(),
             multilabel_losses(),
             exporting(),
             lines_of_models(),

@@ -62,6 +62,7 @@ from .questions.general import (
 from .questions.ways_of_exports import FLAGS, HIDDEN, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
 from .results import computes_alike, results_of_model, say_little, writes_nothing
+from .seeds import draws
 from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
 from .sizes.squeezes import kept_ones
 from .torch_export import draft
@@ -221,7 +222,7 @@ def capture(
     attempts = [] if attempts is None else attempts
     tries = _Tries(model, args, kwargs, training, verbose, dynamic_shapes)
     for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
-        captured = tries.best(attempt) if "non-strict" in strategy else tries.once(attempt)
+        captured = tries.best(attempt) if "non-strict" in strategy else tries.compared(attempt)
         unrolled = unrolled_loops(captured.decided)
         attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled, captured.gradients))
         if captured.exported is not None:
@@ -263,6 +264,17 @@ class _Tries:
             captured = self._general(attempt)
             settled = captured.exported is not None or is_about_shapes(captured.error) or CONFLICTS in str(captured.error)
             return captured if settled else self._as_it_runs(attempt) or captured
+
+    def compared(self, attempt: _Capture) -> _Captured:
+        """The capture, unless it gives something else for the example: Dynamo reads a class attribute that the model has assigned as it was before."""
+        captured = self.once(attempt)
+        if captured.exported is None or draws(captured.exported):
+            return captured
+        try:
+            alike = computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training)
+        except Exception:  # of tensors without numbers, for one
+            return captured
+        return captured if alike else dataclasses.replace(captured, exported=None, error=Unkept("the program computes something else for the example"))
 
     def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
         """The capture of a model that takes another path while it is exported, with that hidden from it; None if it differs on the example.

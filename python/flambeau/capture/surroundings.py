@@ -30,6 +30,7 @@ __all__ = [
     "one_capture_at_a_time",
     "silence",
     "unexplained_recompilations",
+    "unoptimized_scripts",
     "unprofiled",
 ]
 
@@ -188,6 +189,13 @@ def casting_anew() -> Iterator[None]:
         yield
     finally:
         torch.set_autocast_cache_enabled(before)
+
+
+def unoptimized_scripts() -> contextlib.AbstractContextManager[None]:
+    """While it is open, TorchScript runs its programs as they are: to make them faster it compares their constants, which tensors without
+    data cannot be.
+    """
+    return torch.jit.optimized_execution(False)  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,8 +39,17 @@ def unwrapped(model: Any) -> Any:
 
 
 @contextlib.contextmanager
-def uncompiled() -> Iterator[None]:
-    """While it is open, what torch.compile made runs as it was written; torch's tracer refuses it otherwise."""
+def uncompiled(*, beside_scripts: bool = False) -> Iterator[None]:
+    """While it is open, what torch.compile made runs as it was written; torch's tracer refuses it otherwise.
+
+    Args:
+        beside_scripts: Whether scripts are called, which torch calls in a wrong way where it is told that it exports; so it is told
+            that it runs a kernel.
+    """
+    if beside_scripts:
+        with tracing(TracingContext(types.SimpleNamespace(in_kernel_invocation=True, shape_env=None))):  # type: ignore[arg-type]
+            yield
+        return
     before = torch.compiler._is_exporting_flag
     torch.compiler._is_exporting_flag = True
     try:

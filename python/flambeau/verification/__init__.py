@@ -7,6 +7,6 @@ loops. ``archives`` does all of it for an archive and a file, as ``flambeau veri
 """
 
 from .mismatch import find_mismatch, verify_and_locate
-from .outputs import archived_reference, verify
+from .outputs import archived_reference, as_reference, verify
 
-__all__ = ["archived_reference", "find_mismatch", "verify", "verify_and_locate"]
+__all__ = ["archived_reference", "as_reference", "find_mismatch", "verify", "verify_and_locate"]

@@ -14,11 +14,12 @@ from torch.utils import _pytree
 
 from .. import _engine
 from ..archived import ArchivedProgram
-from ..capture import user_line
+from ..capture import mode, user_line
 from ..capture.operators.gradients import BELOW_AUTOGRAD
 from ..capture.operators.transformers import every_mask
 from ..eager import copied, with_the_gradients_it_asks_for
 from ..errors import VerificationError
+from ..feed.script_inputs import SCRIPTS, module_of
 from ..program import ONNXProgram
 from ..pytrees import is_leaf
 from ..session import as_captured
@@ -29,6 +30,7 @@ from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
 __all__ = [
     "archived_reference",
     "as_output",
+    "as_reference",
     "captured",
     "compare_tensors",
     "examples",
@@ -190,6 +192,19 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
 
     add(results)
     return ordered, spans
+
+
+def as_reference(model: Any, training: bool | None) -> Callable[..., Any]:
+    """The module itself, in the mode in which it was captured; or a script's function, of whose module a method may be."""
+    owner = module_of(model) if isinstance(model, SCRIPTS) else model
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if owner is None:
+            return model(*args, **kwargs)
+        with mode(owner, training), kept_state(owner):
+            return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
+
+    return call
 
 
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, gradients: bool = False) -> Any:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
 from torch.utils import _pytree
 
 from ...feed.script_inputs import holds_packed_weights
@@ -94,25 +92,28 @@ def trace(
     """
     tensors, names = [], []
     gradients: list[str] = []
+    changed: Sequence[str] = ()
+    asked: dict[str, str] = {}
+
+    def run(beside: contextlib.AbstractContextManager[None]) -> Trace | torch.jit.ScriptModule:
+        bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
+        bound.training = model.training  # of it alone: the modules within may be in other modes
+        nonlocal gradients, changed
+        with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
+            # The model may change the shapes of its inputs in place.
+            return _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
+
     for name, value in arguments.items():
         leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
         tensors.extend(leaves)
         names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
     try:
-        _initialize(model, args, kwargs)
-        bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
-        bound.training = model.training  # of it alone: the modules within may be in other modes
-        asked: dict[str, str] = {}
-        with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line):
-            # The model may change the shapes of its inputs in place.
-            examples = tuple(tensor.detach().clone() for tensor in tensors)
-            try:
-                traced = _traced(bound, model, examples)
-            except RuntimeError as error:
-                if "dynamo-optimized" not in str(error):
-                    raise
-                with uncompiled():
-                    traced = _traced(bound, model, examples)
+        try:
+            traced = run(contextlib.nullcontext())
+        except RuntimeError as error:
+            if "dynamo-optimized" not in str(error):
+                raise
+            traced = run(uncompiled(beside_scripts=_holds_script(model)))
     except Exception as error:
         raise failure_of_trace(model, error, bool(gradients)) from error
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
@@ -142,8 +143,9 @@ def traced_module(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[s
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
     """What stands in the place of what the tracer cannot see through. Gives what :func:`kept_state` does."""
-    held = held_by(model)
-    with exporting(), dense_state(held), dense_calls(), kept_state(model, held) as changed, _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    held = held_by(model, remembered=True)
+    kept = kept_state(model, held)
+    with exporting(), kept as changed, dense_state(held), dense_calls(), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
         with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
             yield changed
 
@@ -156,7 +158,8 @@ def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tens
 
 def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
     """A trace that is a module of TorchScript, and assigns to buffers what the run did."""
-    traced = torch.jit.trace(bound, examples, check_trace=False, strict=False)
+    with _typed_scripts(bound):
+        traced = torch.jit.trace(bound, examples, check_trace=False, strict=False)
     graph = traced.graph
     results = next(graph.outputs()).node()
     for path in reversed(bound.rebound):
@@ -174,12 +177,17 @@ def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -
     return traced
 
 
-def _initialize(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Run a model that has lazy parameters, which its first run makes: that is no part of the trace."""
-    if any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
-        args, kwargs = copy.deepcopy((args, kwargs))
-        with torch.no_grad(), mode(model, False):
-            model(*args, **kwargs)
+@contextlib.contextmanager
+def _typed_scripts(model: torch.nn.Module) -> Iterator[None]:
+    """While it is open, each script has the type by which a module around it is told from others: what torch.jit.freeze makes lacks it."""
+    untyped = [vars(each) for each in model.modules() if isinstance(each, torch.jit.RecursiveScriptModule) and "_concrete_type" not in vars(each)]
+    for attributes in untyped:
+        attributes["_concrete_type"] = torch._C.ConcreteModuleType.from_jit_type(attributes["_c"]._type())
+    try:
+        yield
+    finally:
+        for attributes in untyped:
+            del attributes["_concrete_type"]
 
 
 @contextlib.contextmanager
