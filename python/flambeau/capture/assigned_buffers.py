@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn.modules.module import register_module_buffer_registration_hook
+
+from .proxies import node_of
 
 __all__ = ["UNRECORDED", "noted_assignments", "recorded_assignments", "with_assigned_buffers"]
 
@@ -67,7 +68,7 @@ def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
             now = module._buffers.get(name)
             if now is before:
                 continue
-            if isinstance(now, torch.Tensor) and _node_of(now) is not None:
+            if isinstance(now, torch.Tensor) and node_of(now) is not None:
                 torch.ops.flambeau.assigned(now, path)
             else:
                 unrecorded[path] = None
@@ -80,21 +81,11 @@ def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
         hook.remove()
 
 
-def _node_of(tensor: torch.Tensor) -> torch.fx.Node | None:
-    """What gives the tensor in the graph that is being captured."""
-    mode = get_proxy_mode()
-    if mode is None:
-        return None
-    traced = tensor.from_functional() if isinstance(tensor, FunctionalTensor) else tensor
-    node = get_proxy_slot(traced, mode.tracer, None, lambda made: made.proxy.node)  # type: ignore[arg-type]
-    return node if isinstance(node, torch.fx.Node) else None
-
-
 def _is_given(buffer: Any) -> bool:
     """Whether nothing in the graph that is being captured computes the tensor: it is an input or a constant."""
     if not isinstance(buffer, torch.Tensor) or get_proxy_mode() is None:
         return False
-    node = _node_of(buffer)
+    node = node_of(buffer)
     return node is None or node.op == "placeholder"
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import sympy
 import torch
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
+from ..proxies import node_of
 from ..sizes.proofs import expression_of
 
 __all__ = ["EQUALITIES", "computed_alike", "have_one_shape", "taken_as_numbers"]
@@ -28,15 +28,6 @@ def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
     """What tensors have in common that lie in the same memory, alike."""
     flags = tensor.dtype, tensor.is_conj(), tensor.is_neg()
     return (tensor.untyped_storage()._cdata, *flags, *map(expression_of, (tensor.storage_offset(), *tensor.shape, *tensor.stride())))
-
-
-def _node(tensor: torch.Tensor) -> torch.fx.Node | None:
-    """What made the tensor in the graph that is being captured."""
-    mode = get_proxy_mode()
-    if mode is None:
-        return None
-    node = get_proxy_slot(tensor, mode.tracer, None, lambda made: made.proxy.node)  # type: ignore[arg-type]
-    return node if isinstance(node, torch.fx.Node) else None
 
 
 def _values(graph: torch.fx.Graph) -> dict[torch.fx.Node, Any] | None:
@@ -80,7 +71,7 @@ def computed_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     with contextlib.suppress(RuntimeError):  # sparse tensors lie in several places
         if _place(one) == _place(other):
             return True
-    nodes = _node(one), _node(other)
+    nodes = node_of(one), node_of(other)
     if None in nodes or nodes[0].graph is not nodes[1].graph:  # type: ignore[union-attr]
         return False
     try:
