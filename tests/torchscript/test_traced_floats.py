@@ -106,3 +106,38 @@ def test_the_tracers_warning_names_the_models_line():
     with pytest.warns(torch.jit.TracerWarning, match="Python float") as found:
         flambeau.export(Calls(lambda x: x * float(math.sqrt(x.size(0)))), (torch.randn(3, 4),), dynamo=False, verbose=False)
     assert {each.filename for each in found if each.category is torch.jit.TracerWarning} == {__file__}
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic_axes": {"x": [0]}}], ids=["static", "dynamic"])
+def test_floats_that_are_returned(options):
+    """They have the dtypes that the other captures give them, though they are float32 in tensors."""
+    model, x = Calls(lambda x: (x, 1.5, math.sqrt(x.size(0)), x.size(0) / 3, x.size(0) // 2, x.size(0) > 2)), torch.randn(3, 4)
+    program = flambeau.export(model, (x,), dynamo=False, input_names=["x"], verbose=False, **options)
+    dtypes = [result.dtype for result in program(x)]
+    assert dtypes == [result.dtype for result in flambeau.export(model, (x,), verbose=False)(x)]
+    assert dtypes == [torch.float32, *[torch.float64] * 3, torch.int64, torch.bool]
+    torch.testing.assert_close([float(each) for each in program(x)[1:4]], [1.5, math.sqrt(3), 1.0], rtol=1e-15, atol=0)
+
+
+QUOTIENTS = {
+    "quotient": lambda n: math.floor(n / 7 * 0.7 * 10),
+    "of a number": lambda n: math.ceil(21 / n * 3),
+    "product": lambda n: math.floor(0.1 * n * 30) + math.floor(n * 0.7 * 10),
+    "power": lambda n: math.floor(n**-1 * 5) + math.floor(n**1.5),
+    "remainder": lambda n: math.floor(n % 0.3 * 100) + math.floor(n // 0.3),
+    "of two sizes": lambda n: math.floor((n + 1) / (n + 3) * 100),
+    "float": lambda n: n / 3,
+}
+
+
+def test_quotients_of_sizes_are_as_precise_as_pythons():
+    program = flambeau.export(
+        Calls(lambda x: tuple(of(x.size(0)) for of in QUOTIENTS.values())),
+        (torch.randn(3),),
+        dynamo=False,
+        input_names=["x"],
+        dynamic_axes={"x": [0]},
+        verbose=False,
+    )
+    for n in range(1, 200):
+        assert [number.item() for number in program(torch.zeros(n))] == [of(n) for of in QUOTIENTS.values()], n

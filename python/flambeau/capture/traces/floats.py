@@ -51,14 +51,34 @@ def float_of_sizes(number: torch.Tensor) -> torch.Tensor:
     return rounded
 
 
-def _of_two(own: Callable[[torch.Tensor, Any], Any]) -> Callable[[torch.Tensor, Any], Any]:
+def _float_of_integers(name: str, self: torch.Tensor, other: Any) -> bool:
+    """Whether Python's operator makes a float of a size that is an integer; a comparison makes none."""
+    if self.dtype is not torch.int64 or name in _COMPARISONS:
+        return False
+    if name.endswith("truediv__"):
+        return isinstance(other, (int, float)) or is_size(other)
+    return type(other) is float or (name == "__pow__" and type(other) is int and other < 0)
+
+
+def _quotient_of(divisor: torch.Tensor, number: Any) -> torch.Tensor:
+    """Torch multiplies by the reciprocal, which is rounded once more."""
+    return torch.div(divisor * 0.0 + number, divisor)
+
+
+def _of_two(name: str, own: Callable[[torch.Tensor, Any], Any]) -> Callable[[torch.Tensor, Any], Any]:
+    by_python = _quotient_of if name == "__rtruediv__" else own
+
     @functools.wraps(own)
     def call(self: torch.Tensor, other: Any) -> Any:
-        if self.ndim or not (_is_exact(self) or _is_exact(other)):
+        if self.ndim:
             return own(self, other)
+        if not (_is_exact(self) or _is_exact(other)):
+            if not (_float_of_integers(name, self, other) and is_size(self)):
+                return own(self, other)
+            self = cast_number(self, torch.float64)
         if not all(isinstance(each, (int, float)) or _is_exact(each) or is_size(each) for each in (self, other)):
             return own(self, other)
-        return float_of_sizes(own(exact(self), exact(other)))
+        return float_of_sizes(by_python(exact(self), exact(other)))
 
     return call
 
@@ -120,7 +140,7 @@ def _making(own: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
 def replace_operators(replacements: Replacements) -> None:
     """While these are in place, Python computes with its floats of sizes, and torch makes tensors of them."""
     for name in (*_OF_TWO, *_TURNED, *_COMPARISONS):
-        replacements.set(torch.Tensor, name, _of_two(getattr(torch.Tensor, name)))
+        replacements.set(torch.Tensor, name, _of_two(name, getattr(torch.Tensor, name)))
     for name in _OF_ONE:
         replacements.set(torch.Tensor, name, _of_one(getattr(torch.Tensor, name)))
     number = torch.Tensor.__float__

@@ -27,6 +27,7 @@ from ..state_between_calls import warn_of_state_between_calls
 from ..surroundings import casting_anew, exporting, mode
 from ..wrappers import uncheckpointed, uncompiled
 from .counts import frozen_numbers
+from .floats import exact
 from .functions import numbers_stay_numbers
 from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
@@ -53,11 +54,14 @@ class _Bound(torch.nn.Module):
         results = self.model(*args, **kwargs)
         register_containers(results)
         outputs = _pytree.tree_leaves(results)
-        return tuple(
-            output if isinstance(output, torch.Tensor) else torch.tensor(output)
-            for output in outputs
-            if isinstance(output, (torch.Tensor, bool, int, float))
-        )
+        return tuple(_as_output(output) for output in outputs if isinstance(output, (torch.Tensor, bool, int, float)))
+
+
+def _as_output(value: Any) -> torch.Tensor:
+    """Python's floats, also those of sizes, are of float64, as what a script or torch.export's program returns is."""
+    if isinstance(value, torch.Tensor):
+        return exact(value)  # type: ignore[no-any-return]
+    return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
 
 
 class _BoundWithState(_Bound):
