@@ -3,6 +3,7 @@
 import math
 import queue
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -126,6 +127,7 @@ QUOTIENTS = {
     "power": lambda n: math.floor(n**-1 * 5) + math.floor(n**1.5),
     "remainder": lambda n: math.floor(n % 0.3 * 100) + math.floor(n // 0.3),
     "of two sizes": lambda n: math.floor((n + 1) / (n + 3) * 100),
+    "both": lambda n: divmod(n, 3)[1] + divmod(100, n)[0] + divmod(n, 2.5)[1],
     "float": lambda n: n / 3,
 }
 
@@ -141,3 +143,10 @@ def test_quotients_of_sizes_are_as_precise_as_pythons():
     )
     for n in range(1, 200):
         assert [number.item() for number in program(torch.zeros(n))] == [of(n) for of in QUOTIENTS.values()], n
+
+
+def test_numbers_of_numpy_are_returned():
+    values = np.int32(3), np.float32(2.5), np.bool_(True), np.arange(3.0)
+    program = flambeau.export(Calls(lambda x: (x, *values)), (torch.randn(3),), dynamo=False, verbose=False)
+    for result, value in zip(program(torch.zeros(3))[1:], values, strict=True):
+        torch.testing.assert_close(result, torch.from_numpy(np.array(value)))

@@ -110,6 +110,14 @@ def _bit_length(size: torch.Tensor) -> torch.Tensor:
     return cast_number(torch.frexp(_float(size))[1], torch.int64)
 
 
+def _divmod(size: torch.Tensor, other: Any) -> Any:
+    return (size // other, size % other) if is_size(size) else NotImplemented
+
+
+def _turned_divmod(size: torch.Tensor, other: Any) -> Any:
+    return (other // size, other % size) if is_size(size) else NotImplemented
+
+
 def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def call(*args: Any) -> Any:
@@ -172,6 +180,8 @@ def numbers_stay_numbers() -> Iterator[None]:
         replacements.set_of_builtin(torch.Size, "numel", _numel)
         replacements.set(torch.Tensor, "__round__", _round)
         replacements.set(torch.Tensor, "bit_length", _bit_length)
+        replacements.set(torch.Tensor, "__divmod__", _divmod)
+        replacements.set(torch.Tensor, "__rdivmod__", _turned_divmod)
         for name, of_two, limit in (("max", torch.maximum, "min"), ("min", torch.minimum, "max")):
             replacements.set(builtins, name, _extreme(getattr(builtins, name), of_two, limit))
         replace_operators(replacements)

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree
 
@@ -36,6 +37,9 @@ from .written_constants import constants_as_made
 __all__ = ["trace", "traced_module"]
 
 
+_OUTPUTS = (torch.Tensor, bool, int, float, np.generic, np.ndarray)
+
+
 class _Bound(torch.nn.Module):
     """A module of which only the tensors among the arguments are left to give; its outputs are flat.
 
@@ -54,13 +58,15 @@ class _Bound(torch.nn.Module):
         results = self.model(*args, **kwargs)
         register_containers(results)
         outputs = _pytree.tree_leaves(results)
-        return tuple(_as_output(output) for output in outputs if isinstance(output, (torch.Tensor, bool, int, float)))
+        return tuple(_as_output(output) for output in outputs if isinstance(output, _OUTPUTS))
 
 
 def _as_output(value: Any) -> torch.Tensor:
     """Python's floats, also those of sizes, are of float64, as what a script or torch.export's program returns is."""
     if isinstance(value, torch.Tensor):
         return exact(value)  # type: ignore[no-any-return]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return torch.from_numpy(np.array(value))
     return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
 
 
