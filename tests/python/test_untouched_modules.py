@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import random
+import re
 
 import numpy
 import pytest
@@ -309,9 +310,11 @@ def test_what_is_remembered_elsewhere(make, options):
     TABLES.clear()
     _remembered.cache_clear()
     if make in (InItsClass, in_what_is_named) and "capture_strategies" in options:  # torch's strict mode reads what was there before
-        with pytest.raises(flambeau.errors.CaptureError, match="something else for the example|Dynamo"):
+        try:
             flambeau.export(model, (X,), **options)
-        options = {}
+        except flambeau.errors.CaptureError as error:
+            assert re.search("something else for the example|Dynamo", str(error))
+            options = {}
     first, second = flambeau.export(model, (X,), **options), flambeau.export(model, (X,))
     expected = model(X)  # runs as if nothing had been captured
     assert type(expected) is torch.Tensor

@@ -21,7 +21,7 @@ __all__ = ["SPARSE", "dense_calls", "dense_state"]
 _stands_for_sparse = contextvars.ContextVar("stands_for_sparse", default=False)
 """Whether a dense tensor stands for a sparse one of the model."""
 
-_BETWEEN = tuple(os.path.join(TORCH, *path) for path in (("_export", ""), ("fx", ""), ("overrides.py",), ("utils", "")))
+_BETWEEN = tuple(os.path.join(TORCH, *path) for path in (("_export", ""), ("_subclasses", "fake_tensor.py"), ("fx", ""), ("overrides.py",), ("utils", "")))
 
 
 def _model_asks() -> bool:
