@@ -23,6 +23,7 @@ from .operators.graphs import one_way_of_products
 from .operators.grouped_products import grouped_products
 from .operators.recurrent_layers import opaque_layers
 from .operators.sparse_tensors import dense_state
+from .operators.subclasses import kept_methods
 from .operators.tensor_data import seen_data
 from .operators.transformers import every_mask
 from .operators.vision import capturable_detectors
@@ -43,6 +44,7 @@ from .sizes.overlaps import overlaps_by_strides
 from .sizes.progressions import Progressions
 from .sizes.slices import undecided_slices
 from .surroundings import autocast_within, exporting, lines_of_models, mode, named_keywords, silence, unexplained_recompilations, unoptimized_scripts, unprofiled
+from .torch_export import load_dynamo
 
 __all__ = ["Seen", "environment", "replacements"]
 
@@ -62,7 +64,9 @@ def replacements(model: Any, conversions: list[str]) -> Iterator[Seen]:
         conversions: Gets the modules that make numbers of sizes.
     """
     with contextlib.ExitStack() as stack:
-        for context in (dense_state(held_by(model)), known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
+        for context in (dense_state(held_by(model)), known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types()):
+            stack.enter_context(context)
+        for context in (seen_data(), kept_methods()):
             stack.enter_context(context)
         vmaps = stack.enter_context(recordable_vmaps())
         for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
@@ -79,6 +83,7 @@ def environment(
     Args:
         dynamic: Whether sizes are dynamic.
     """
+    load_dynamo()
     with contextlib.ExitStack() as stack:
         for context in (
             kept_attributes(model, (args, kwargs)),

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from torch.jit._builtins import _get_builtin_table
 
 __all__ = ["Replacements", "as_called", "replaced_functions"]
 
 
+_ABSENT = object()
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    delattr(owner, name) if value is _ABSENT else setattr(owner, name, value)
+
+
 class Replacements(contextlib.ExitStack):
     """Attributes that get their old values back when it is closed. To TorchScript, which may be compiled meanwhile, they are what they were."""
 
+    _open: ClassVar[list[Replacements]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changes: list[tuple[Callable[[Any], None], Any, Any]] = []
+
     def set(self, owner: Any, name: str, value: Any) -> None:
-        had, before = name in vars(owner), vars(owner).get(name)
-        self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
-        setattr(owner, name, value)
+        before = vars(owner).get(name, _ABSENT)
+        self._change(functools.partial(_put, owner, name), before, value)
         operators = _get_builtin_table()
         if id(before) in operators and id(value) not in operators:
             operators[id(value)] = operators[id(before)]
@@ -35,8 +48,28 @@ class Replacements(contextlib.ExitStack):
             attributes[name] = value
             ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))  # forgets where it found the name
 
-        self.callback(put, attributes[name])
+        self._change(put, attributes[name], value)
+
+    def _change(self, put: Callable[[Any], None], before: Any, value: Any) -> None:
+        if not self._changes:
+            self._open.append(self)
+            self.callback(self._open.remove, self)
+        self._changes.append((put, before, value))
+        self.callback(put, before)
         put(value)
+
+    @classmethod
+    @contextlib.contextmanager
+    def suspended(cls) -> Iterator[None]:
+        """While it is open, every attribute has the value that it had before anything was replaced."""
+        changes = [change for each in cls._open for change in each._changes]
+        for put, before, _ in reversed(changes):
+            put(before)
+        try:
+            yield
+        finally:
+            for put, _, value in changes:
+                put(value)
 
 
 def as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

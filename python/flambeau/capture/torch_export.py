@@ -18,10 +18,16 @@ from .assigned_buffers import UNRECORDED, noted_assignments, recorded_assignment
 from .replaced_functions import Replacements
 from .state_between_calls import CHANGED, changed_attributes, left_by_a_run
 
-__all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
+__all__ = ["DIM", "above_autograd", "below_autograd", "draft", "load_dynamo"]
 
 _TRACE = "torch.export._trace"
 """Imported where it is needed: with it comes Dynamo, which takes a second to load, and neither a trace nor a script needs."""
+
+
+def load_dynamo() -> None:
+    """Before anything is replaced: when it is loaded, Dynamo compares PyTorch's functions with its own and remembers which they are."""
+    importlib.import_module(_TRACE)
+
 
 DIM: type = type(Dim("any"))
 """Of what ``Dim`` gives: before torch 2.8 it is a function, and gives types."""

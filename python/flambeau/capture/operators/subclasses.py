@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-__all__ = ["class_of", "made_of"]
+from ..replaced_functions import Replacements
+
+__all__ = ["class_of", "kept_methods"]
 
 _CLASS = "_flambeau_class"
 _ANYWHERE = {
@@ -36,7 +40,7 @@ def _computes_as_any(kind: type) -> bool:
     return not any(hasattr(torch.Tensor, name) or not isinstance(value, types.FunctionType) for name, value in _own_names(kind).items())
 
 
-def made_of(kind: type, data: torch.Tensor, require_grad: bool = False, *args: Any, **options: Any) -> torch.Tensor:
+def _made_of(kind: type, data: torch.Tensor, require_grad: bool = False, *args: Any, **options: Any) -> torch.Tensor:
     """``torch.Tensor._make_subclass``: of what is captured, a tensor that has the methods of the class."""
     if not isinstance(data, FakeTensor) or args or options or not _computes_as_any(kind):
         return torch._C.TensorBase._make_subclass(kind, data, require_grad, *args, **options)
@@ -45,3 +49,11 @@ def made_of(kind: type, data: torch.Tensor, require_grad: bool = False, *args: A
         setattr(made, name, types.MethodType(method, made))
     setattr(made, _CLASS, kind)
     return made
+
+
+@contextlib.contextmanager
+def kept_methods() -> Iterator[None]:
+    """While it is open, fake tensors of which a model makes tensors of a class of its own have the methods of the class."""
+    with Replacements() as replacements:
+        replacements.set(torch.Tensor, "_make_subclass", staticmethod(_made_of))
+        yield

@@ -1,4 +1,4 @@
-"""``Tensor.data``, ``Tensor.new``, and tensors that are copies or of a model's own class, as torch sees them in a capture."""
+"""``Tensor.data``, ``Tensor.new``, and tensors that are copies, as torch sees them in a capture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import torch
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from ..replaced_functions import Replacements
-from .subclasses import made_of
 
 __all__ = ["seen_data"]
 
@@ -56,7 +55,6 @@ def _new(tensor: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
 
 
 _SEEN = {
-    "_make_subclass": staticmethod(made_of),
     "data": property(torch.Tensor.detach, _assign),
     "new": _unless(torch._C.TensorBase.new, _new, _traced),
     "__deepcopy__": _unless(torch.Tensor.__deepcopy__, _deepcopy, _recorded),

@@ -17,6 +17,7 @@ from ...held import held_by
 from ...state import kept_state
 from ..containers import register_containers
 from ..failures import failure_of_trace, innermost_line, warn_of_another_way
+from ..late_dynamo import dynamo_apart
 from ..operators.gradients import recorded_gradients
 from ..operators.sparse_tensors import dense_calls, dense_state
 from ..operators.tensor_data import seen_data
@@ -156,7 +157,7 @@ def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
     held = held_by(model, remembered=True)
     kept = kept_state(model, held)
     with exporting(), kept as changed, dense_state(held), dense_calls(), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
+        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
             yield changed
 
 
