@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,11 +44,14 @@ def results_of(
 ) -> list[Any]:
     """The tensors and numbers that a module gives; what is kept of it stays as it is."""
 
+    # The own call of a graph's module prints the errors of its code.
+    call = functools.partial(torch.nn.Module.__call__, module) if isinstance(module, torch.fx.GraphModule) else module
+
     def run() -> list[Any]:
         given, named = copy.deepcopy((args, kwargs))
         with torch.random.fork_rng(), kept(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
             torch.manual_seed(seed)
-            leaves = _pytree.tree_leaves(module(*given, **named))
+            leaves = _pytree.tree_leaves(call(*given, **named))
         return [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]
 
     return with_the_gradients_it_asks_for(run)
