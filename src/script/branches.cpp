@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "reader/torchscript/types.h"
 #include "script/region.h"
 
 namespace flambeau::script {
 
 using torchscript::Block;
+using torchscript::IsKind;
 using torchscript::Node;
+using torchscript::TypeKind;
+using torchscript::TypePtr;
 
 namespace {
 
@@ -19,7 +23,7 @@ constexpr int kMaxSeen = 100;  // blocks in each other that are looked into
 
 bool AlwaysRaises(const Block& block, int depth) {
   return std::ranges::any_of(block.nodes, [&](const Node* node) {
-    if (node->kind == "prim::RaiseException") return true;
+    if (node->kind == "prim::RaiseException" || MakesTensorOfTensors(*node)) return true;
     return node->kind == "prim::If" && depth < kMaxSeen && !node->blocks.empty() &&
            std::ranges::all_of(node->blocks, [&](const Block* path) { return AlwaysRaises(*path, depth + 1); });
   });
@@ -28,6 +32,15 @@ bool AlwaysRaises(const Block& block, int depth) {
 }  // namespace
 
 bool AlwaysRaises(const Block& block) { return AlwaysRaises(block, 0); }
+
+// PyTorch looks at the type alone: it raises for an empty list, too.
+bool MakesTensorOfTensors(const Node& node) {
+  if ((node.kind != "aten::tensor" && node.kind != "aten::as_tensor") || node.inputs.empty()) return false;
+  TypePtr type = node.inputs[0]->type;
+  if (!IsKind(type, TypeKind::kList)) return false;
+  while (IsKind(type, TypeKind::kList) && !type->elements.empty()) type = type->elements[0];
+  return IsKind(type, TypeKind::kTensor);
+}
 
 void Evaluator::Restore(const Snapshot& snapshot) {
   emitter_.storages() = snapshot.storages;

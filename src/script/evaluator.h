@@ -260,6 +260,8 @@ struct TensorFunction {
 const TensorFunction* FindTensorFunction(std::string_view kind);
 // Whether no path through the block ends well, as far as its nodes say.
 bool AlwaysRaises(const torchscript::Block& block);
+// Whether it is a `torch.tensor` of a list of tensors, which is no way to stack them.
+bool MakesTensorOfTensors(const torchscript::Node& node);
 // Whether the operator takes Python's numbers, maybe besides tensors.
 bool IsOnNumbers(const torchscript::Node& node);
 // "aten::add.Tensor"

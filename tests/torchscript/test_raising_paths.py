@@ -49,6 +49,17 @@ def steps_of_a_rate(self, x, rate: int):
     return x, rate
 
 
+@case.forward(x(5), others=[(torch.arange(5.0),), (-torch.arange(5.0),)])
+def a_tensor_of_tensors(self, x):
+    kept: List[Tensor] = []
+    while x.shape[0] > 0:
+        kept.append(x[0])
+        x = x[1:][x[1:] < x[0]]
+    if len(kept) > 0:
+        return torch.stack(kept)
+    return torch.tensor(kept)
+
+
 @case(*SIGNS[0], how=("script",), others=SIGNS[:1])
 class WhatIsKnownOfAModule(nn.Module):
     def __init__(self):

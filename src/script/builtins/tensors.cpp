@@ -277,7 +277,8 @@ bool RowsAtRunTime(Evaluator& evaluator, const Val& value) {
          std::ranges::any_of(rows, [&](const Val& row) { return heap[row.As<ListVal>()->cell].of_numbers; });
 }
 
-Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> MakeTensor(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (MakesTensorOfTensors(node)) return evaluator.Raise(node, "makes a tensor of a list of tensors, where PyTorch wants numbers");
   Emitter& emit = evaluator.emit();
   const Val dtype = arguments.size() > 1 ? arguments[1] : Val(Nothing{});
   if (const auto* tensor = arguments[0].As<TensorVal>()) {
