@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "script/builtins/builtins.h"
+#include "script/columns.h"
+#include "script/rows.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -30,6 +32,17 @@ Result<Val> PlaceOf(Evaluator& evaluator, const Cell& dict, const Val& key) {
   FLAMBEAU_TRY(const Val counted, emit.Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
   FLAMBEAU_TRY(const Val place, emit.Call1("aten::argmax", {counted}));
   return emit.Call1("aten::item", {place});
+}
+
+// The value at the place. A list or dict is held by that list from now on, and not by its entry: after a write to it the
+// entries that it may be are lost.
+Result<Val> ValueAt(Evaluator& evaluator, Vals values, const Val& place) {
+  static const torchscript::Node kAt{.kind = "aten::__getitem__", .overload = "t"};
+  const Vals arguments{evaluator.List(std::move(values)), place};
+  const bool rows = WantsRows(kAt, arguments, evaluator.heap());
+  if (!rows && !WantsColumns(kAt, arguments, evaluator.heap())) return ElementAtPlace(evaluator, arguments[0], place);
+  FLAMBEAU_TRY(Vals taken, rows ? OnRows(evaluator, kAt, arguments) : OnColumns(evaluator, kAt, arguments));
+  return std::move(taken[0]);
 }
 
 // Whether no run has a key that is an entry's, as of a loop whose first round made the entry.
@@ -63,9 +76,8 @@ Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
 }
 
 Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
-  const Val values = evaluator.List(EntryValues(dict));
   FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
-  return ElementAtPlace(evaluator, values, place);
+  return ValueAt(evaluator, EntryValues(dict), place);
 }
 
 Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise) {
@@ -73,7 +85,7 @@ Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, 
   // Where there is no entry what stands there is not looked at.
   values.push_back(otherwise.Is<Nothing>() ? values[0] : otherwise);
   FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
-  FLAMBEAU_TRY(const Val value, ElementAtPlace(evaluator, evaluator.List(std::move(values)), place));
+  FLAMBEAU_TRY(const Val value, ValueAt(evaluator, std::move(values), place));
   if (!otherwise.Is<Nothing>()) return value;
   FLAMBEAU_TRY(const Val has, HasOpenKey(evaluator, dict, key));
   if (const auto known = evaluator.KnownBool(has)) return *known ? value : Val(Nothing{});

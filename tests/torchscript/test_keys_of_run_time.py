@@ -1,6 +1,6 @@
 """Dicts that are read by keys which only a run knows."""
 
-from typing import Dict
+from typing import Dict, List, Tuple
 
 import pytest
 import torch
@@ -42,6 +42,31 @@ def entries_that_were_written_before(self, x, i):
     rows: Dict[int, torch.Tensor] = {0: a, 1: b, 2: a + b, 5: b * 3}
     a += 1
     return rows[int(i)] + a
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def lists(self, x, i):
+    follow: Dict[int, List[int]] = {0: [1, 2], 1: [0], 2: [5, 0, 1], 5: [7]}
+    rows: Dict[int, List[torch.Tensor]] = {0: [x], 1: [x, x + 1], 2: [x * 2], 5: [x]}
+    sum, reached = 0, [int(i)]
+    for k in follow[int(i)]:
+        sum += k
+        if k < 5:
+            reached.extend(follow[k])
+    other, more = follow.get(int(i) + 1), len(rows.get(int(i) + 3, [x - 1]))
+    row = rows[int(i)]
+    row.append(x * 3)
+    return sum, torch.tensor(reached), torch.stack(row), more, 0 if other is None else 1
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def tuples_and_dicts(self, x, i):
+    pairs: Dict[int, Tuple[torch.Tensor, int]] = {0: (x, 1), 1: (x + 1, 4), 2: (x * 2, 3), 5: (x, 5)}
+    boxes: Dict[int, Dict[str, torch.Tensor]] = {0: {"a": x}, 1: {"a": x + 1}, 2: {"a": x * 2}, 5: {"a": -x}}
+    y, factor = pairs[int(i)]
+    box = boxes[int(i)]
+    box["a"] = box["a"] + 1
+    return y * factor, box["a"]
 
 
 @case.forward(x(5, 3), others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
@@ -194,3 +219,15 @@ def keys_that_are_the_same(self, x):
 
 
 test_program = case.test()
+
+
+@pytest.mark.parametrize("read", ["len(rows[1])", "len(first)", "len(rows[i])"])
+def test_a_list_that_may_have_been_written_through_such_a_key_is_refused(read, tmp_path):
+    file = tmp_path / "written.py"
+    file.write_text("import torch\nfrom typing import Dict, List\ndef written(x: torch.Tensor, i: int):\n    first = [x]\n"
+                    "    rows: Dict[int, List[torch.Tensor]] = {0: first, 1: [x, x + 1]}\n"
+                    f"    rows[i].append(x)\n    return {read}\n")  # fmt: skip
+    namespace = {"__name__": "written"}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing|unsupported-operator"):
+        flambeau.onnx.export(torch.jit.script(namespace["written"]), (x(2, 3), 1), None, dynamo=False)
