@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "script/held.h"
+#include "script/rows.h"
 
 namespace flambeau::script {
 
@@ -92,6 +93,13 @@ bool AreApart(const std::shared_ptr<const Cell>& first, const Cell& second, Heap
   return apart && AreNew(second, heap);
 }
 
+// What the node does with the column, or takes out of it: of tuples that hold lists or tuples, the list's own stay as they are.
+Result<Vals> OnColumn(Evaluator& evaluator, const Node& node, std::span<const Val> operands, bool of_known_tuples) {
+  if (of_known_tuples && WantsRows(node, operands, evaluator.heap())) return OnRows(evaluator, node, operands);
+  if (of_known_tuples && WantsColumns(node, operands, evaluator.heap())) return OnColumns(evaluator, node, operands);
+  return FindBuiltin(node.kind)(evaluator, node, operands);
+}
+
 // An element of which the fields are these.
 Val Element(Heap& heap, Vals fields, const Vals& keys) {
   if (keys.empty()) return Evaluator::Tuple(std::move(fields));
@@ -146,8 +154,7 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
 
 Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
   const Row* row = FindRow(node.kind);
-  const Builtin builtin = FindBuiltin(node.kind);
-  if (row == nullptr || builtin == nullptr)
+  if (row == nullptr || FindBuiltin(node.kind) == nullptr)
     return evaluator.Unsupported("asks something of a list of tuples or dicts whose length is known at run time only");
   Heap& heap = evaluator.heap();
   const uint32_t cell = arguments[0].As<ListVal>()->cell;
@@ -170,6 +177,8 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   }
   if (!own && heap[cell].columns.empty()) ShareAll(heap);
   if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
+  const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
+  const bool takes_known_tuple = takes && fields.keys.empty() && heap[cell].columns.empty();
   std::vector<Cell> changed, made;
   Vals results;
   for (size_t k = 0; k < columns->size(); ++k) {
@@ -179,14 +188,13 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     if (other != 0 && other < operands.size()) {
       FLAMBEAU_TRY(operands[other], FieldOf(evaluator, arguments[other], fields, k));
     }
-    FLAMBEAU_TRY(Vals of_field, builtin(evaluator, node, operands));
+    FLAMBEAU_TRY(Vals of_field, OnColumn(evaluator, node, operands, takes_known_tuple));
     if (row->outcome == Outcome::kNumber) return of_field;
     changed.push_back(heap[column]);
     if (of_field.empty()) continue;
     if (row->outcome == Outcome::kNewList) made.push_back(*ListOf(of_field[0], heap));
     results.push_back(std::move(of_field[0]));
   }
-  const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
   // What reads dicts gives out copies, of which the list must know that they are its own.
   if (!reads || (!fields.keys.empty() && heap[cell].columns.empty())) {
     for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
