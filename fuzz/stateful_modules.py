@@ -102,6 +102,8 @@ class Draw:
             "swap": f"{one}, {other} = {other}, {one}",
             "augment": f"{one} {self.chance.choice('+-*')}= {value}",
             "write": f"{one}{self.chance.choice(['.mul_(0.5)', '.zero_()', '.copy_(x)', '[1:] = x.sum()', '[0] = 0.5'])}",
+            "table": f"self._buffers['{one.removeprefix('self.')}'] = {value} + 0",
+            "memory": f"{one}.data = {value}.detach() + 0",
             "count": "self.calls += 1",
             "rows": self.chance.choice([f"self.rows.append({value})", f"self.rows[0] = {value}", f"self.named['p'] = {value}"]),
             "plain": f"self.plain = {value} + 0",

@@ -46,6 +46,16 @@ class Within(torch.nn.Module):
         return self.inner(x)
 
 
+class FillsABuffer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", None)
+
+    def forward(self, x):
+        self.mean = x if self.mean is None else self.mean * 0.5 + x
+        return x + self.mean
+
+
 class OnlyLookedAt(Keeps):
     """What nothing reads before it is written, and what is computed but once."""
 
@@ -55,6 +65,17 @@ class OnlyLookedAt(Keeps):
         self.last, self.calls = x * 2, self.calls + 1
         self.rows.append(self.last)
         return self.last + self.cache
+
+
+class FillsATable(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", None)
+
+    def forward(self, x):
+        if self.table is None:
+            self.table = torch.arange(4.0)
+        return x + self.table
 
 
 class KeepsABufferToo(Keeps):
@@ -77,7 +98,14 @@ OPTIONS = pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"captur
 
 @OPTIONS
 @pytest.mark.parametrize(
-    ("model", "names"), [(WritesAttributes, "'last', 'calls'"), (Appends, "'rows'"), (Caches, "'cache'"), (Within, "'inner.last', 'inner.calls'")]
+    ("model", "names"),
+    [
+        (WritesAttributes, "'last', 'calls'"),
+        (Appends, "'rows'"),
+        (Caches, "'cache'"),
+        (Within, "'inner.last', 'inner.calls'"),
+        (FillsABuffer, "'mean'"),
+    ],
 )
 def test_state_that_is_lost_is_warned_of(model, names, options):
     (text,) = warned(model(), options)
@@ -85,6 +113,20 @@ def test_state_that_is_lost_is_warned_of(model, names, options):
 
 
 @OPTIONS
-@pytest.mark.parametrize("model", [OnlyLookedAt, KeepsABufferToo])
+@pytest.mark.parametrize("model", [OnlyLookedAt, FillsATable, KeepsABufferToo])
 def test_other_attributes_are_not(model, options):
     assert not [text for text in warned(model(), options) if "a second call" in text]
+
+
+class WithGradients(Keeps):
+    def forward(self, x):
+        with torch.enable_grad():
+            x = x.clone().requires_grad_()
+            slope = torch.autograd.grad((x * x * x).sum() + (x * self.last).sum(), x)[0]
+        self.last = slope
+        return slope
+
+
+def test_state_of_a_model_that_computes_gradients_is_warned_of():
+    (text,) = warned(WithGradients(), {})
+    assert "the model changes 'last', and a second call with the example gives something else" in text

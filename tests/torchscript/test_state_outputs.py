@@ -142,7 +142,7 @@ def new_state(model):
     model = copy.deepcopy(model)
     before = copy.deepcopy(dict(model.named_buffers()))
     results = model(X.clone())
-    changed = {name: value for name, value in model.named_buffers() if not torch.equal(value, before[name])}
+    changed = {name: value for name, value in model.named_buffers() if value.shape != before[name].shape or not torch.equal(value, before[name])}
     return results if isinstance(results, tuple) else (results,), changed
 
 
@@ -206,6 +206,44 @@ class GrowsWithin(torch.nn.Module):
 
     def forward(self, x):
         return self.inner(x) + self.inner(x * 2)
+
+
+class WritesTheTable(Stateful):
+    def forward(self, x):
+        self._buffers["mean"] = self.mean * 0.5 + x.mean(0)
+        return x + self.mean
+
+
+class GivesItOtherMemory(Stateful):
+    """By which each is still the same tensor."""
+
+    def forward(self, x):
+        self.mean.data = self.mean.data * 0.5 + x[0]
+        self.last.t_()
+        return x * 2 + self.mean
+
+
+class ModuleOfTwoNames(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Rebinds()
+        self.again = self.inner
+
+    def forward(self, x):
+        return self.again(self.inner(x))
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}], ids=["export", "trace"])
+@pytest.mark.parametrize("model", [WritesTheTable, GivesItOtherMemory])
+def test_buffers_that_become_others_without_an_assignment(model, options):
+    results, changed = new_state(model())
+    check(results, changed, flambeau.export(model(), (X,), state_outputs=True, verbose=False, **options).model_proto)
+
+
+def test_the_state_of_a_module_of_two_names_is_an_output():
+    results, changed = new_state(ModuleOfTwoNames())
+    program = flambeau.export(ModuleOfTwoNames(), (X,), state_outputs=True, verbose=False)
+    check(results, {"again.mean": changed["inner.mean"]}, program.model_proto)
 
 
 @pytest.mark.parametrize("shapes", [None, ({0: "n"},)], ids=["static", "dynamic"])

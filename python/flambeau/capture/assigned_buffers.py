@@ -17,6 +17,7 @@ from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, Tens
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn.modules.module import register_module_buffer_registration_hook
 
+from .buffer_tables import watched_buffers
 from .proxies import node_of
 
 __all__ = ["UNRECORDED", "noted_assignments", "recorded_assignments", "with_assigned_buffers"]
@@ -36,22 +37,21 @@ def _library() -> torch.library.Library:
 
 
 @contextlib.contextmanager
-def noted_assignments(model: torch.nn.Module) -> Iterator[dict[str, tuple[torch.nn.Module, str, torch.Tensor]]]:
-    """Gives the buffers, by their paths, to which another tensor is assigned while it is open: their module, name and first tensor."""
-    paths = {id(module): path for path, module in model.named_modules()}
-    found: dict[str, tuple[torch.nn.Module, str, torch.Tensor]] = {}
+def noted_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
+    """Gives the paths of the buffers to which another tensor is assigned while it is open, or that a call left as another one."""
+    found: dict[str, None] = {}
 
-    def note(module: torch.nn.Module, name: str, buffer: Any) -> Any:
-        before = module._buffers.get(name)
-        if id(module) not in paths or before is None:
-            return None
-        if buffer is not before:
-            found.setdefault(f"{paths[id(module)]}.{name}".removeprefix("."), (module, name, before))
-        # Else torch.export makes a write of the assignment that it then does not know the place of.
-        return torch.ops.aten.alias.default(buffer) if _is_given(buffer) else None
+    def note(module: torch.nn.Module, name: str, buffer: Any) -> None:
+        # What is recorded below autograd may have been undone when the call ends.
+        if (path := tables.path_of(module, name)) is not None and buffer is not module._buffers[name]:
+            found[path] = None
 
-    with register_module_buffer_registration_hook(note):
-        yield found
+    with watched_buffers(model) as tables, register_module_buffer_registration_hook(note):
+        hook = model.register_forward_hook(lambda *_: found.update(dict.fromkeys(tables.assigned())))
+        try:
+            yield found.keys()
+        finally:
+            hook.remove()
 
 
 @contextlib.contextmanager
@@ -62,23 +62,32 @@ def recorded_assignments(model: torch.nn.Module) -> Iterator[Collection[str]]:
     """
     _library()
     unrecorded: dict[str, None] = {}
+    aliases: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def say(*_: Any) -> None:
-        for path, (module, name, before) in found.items():
-            now = module._buffers.get(name)
-            if now is before:
+        unrecorded.clear()
+        for path, (before, now) in tables.assigned().items():
+            if (id(now) in aliases and aliases[id(now)][1] is before) or not tables.is_last_name(path):
                 continue
             if isinstance(now, torch.Tensor) and node_of(now) is not None:
                 torch.ops.flambeau.assigned(now, path)
             else:
                 unrecorded[path] = None
 
-    hook = model.register_forward_hook(say)
-    try:
-        with noted_assignments(model) as found:
+    def note(module: torch.nn.Module, name: str, buffer: Any) -> Any:
+        # Else torch.export makes a write of the assignment that it then does not know the place of.
+        if tables.path_of(module, name) is None or not _is_given(buffer):
+            return None
+        alias = torch.ops.aten.alias.default(buffer)
+        aliases[id(alias)] = alias, buffer
+        return alias
+
+    with watched_buffers(model) as tables, register_module_buffer_registration_hook(note):
+        hook = model.register_forward_hook(say)
+        try:
             yield unrecorded
-    finally:
-        hook.remove()
+        finally:
+            hook.remove()
 
 
 def _is_given(buffer: Any) -> bool:

@@ -12,6 +12,7 @@ from ..errors import warn
 from ..held import held_by
 from ..state import kept_attributes, kept_tensors
 from .assigned_buffers import noted_assignments
+from .buffer_tables import BufferTables, watched_buffers
 from .operators.flex_attention import dense_flex_attention
 from .results import are_alike, results_of
 from .surroundings import mode
@@ -26,25 +27,29 @@ _MOST_NAMES = 5
 
 @contextlib.contextmanager
 def changed_attributes(model: torch.nn.Module) -> Iterator[list[str]]:
-    """Gives the paths of attributes of modules that the last call of the model left changed, before torch.export puts them back."""
+    """Gives the paths of attributes of modules that the last call of the model left changed, before torch.export puts them back.
+
+    Also of buffers that there were not before: a program has none in their place.
+    """
     held, found = held_by(model), list[str]()
 
     def look(*_: Any) -> None:
-        found[:] = held.changed(model)
+        found[:] = [*held.changed(model), *tables.filled()]
 
-    hook = model.register_forward_hook(look)
-    try:
-        yield found
-    finally:
-        hook.remove()
+    with watched_buffers(model) as tables:
+        hook = model.register_forward_hook(look)
+        try:
+            yield found
+        finally:
+            hook.remove()
 
 
 def left_by_a_run(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Collection[str], list[str]]:
     """The paths of the buffers to which a run assigns another tensor, and of other attributes that it changes: no strict capture says."""
-    with kept_attributes(model) as changed, noted_assignments(model) as assigned, torch.compiler.set_stance("force_eager"):
-        with contextlib.suppress(Exception):
+    with kept_attributes(model), noted_assignments(model) as assigned, torch.compiler.set_stance("force_eager"):
+        with changed_attributes(model) as changed, contextlib.suppress(Exception):
             results_of(model, args, kwargs, kept=kept_tensors)
-    return assigned.keys(), changed
+    return assigned, changed
 
 
 def warn_of_state_between_calls(
@@ -64,10 +69,20 @@ def warn_of_state_between_calls(
     )
 
 
+@contextlib.contextmanager
+def _kept_but_filled(model: torch.nn.Module) -> Iterator[None]:
+    """As :func:`kept_tensors`, but for buffers that there were not before: these are no outputs."""
+    tables = BufferTables(model)
+    with kept_tensors(model):
+        yield
+        filled = tables.filled()
+    tables.put(filled)
+
+
 def _calls_differ(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None) -> bool:
     try:
         with kept_attributes(model), mode(model, training), torch.compiler.set_stance("force_eager"), dense_flex_attention():
-            first, second = (results_of(model, args, kwargs, kept=kept_tensors) for _ in range(2))
+            first, second = (results_of(model, args, kwargs, kept=_kept_but_filled) for _ in range(2))
     except Exception:  # the model may not take what was made
         return False
     return not are_alike(second, first)

@@ -21,8 +21,11 @@ from torch.export import ExportedProgram
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree
 
+from ...state import kept_attributes
+from ..assigned_buffers import UNRECORDED
 from ..decomposition import operators
 from ..replaced_functions import Replacements
+from ..state_between_calls import CHANGED, left_by_a_run
 from ..torch_export import below_autograd
 from .forward_derivatives import forward_derivatives
 from .own_weights import own_weights, registered_once, weights_of
@@ -130,8 +133,14 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with forward_derivatives(), registered_once(model), _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
-        return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
+    with kept_attributes(model), forward_derivatives(), registered_once(model), _detached_results(model) as run, _accumulated_gradients(run):
+        with differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+            exported = below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
+    # What stands in for weights in lists is a change, too: only a run tells what the model changes.
+    meta = exported.graph_module.meta
+    assigned, meta[CHANGED] = left_by_a_run(model, args, kwargs)
+    meta[UNRECORDED] = dict.fromkeys([*meta[UNRECORDED], *assigned])
+    return exported
 
 
 @dataclasses.dataclass

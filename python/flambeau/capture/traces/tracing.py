@@ -15,6 +15,7 @@ from ...feed.script_inputs import holds_packed_weights
 from ...feed.trace import FrozenNumber, Trace
 from ...held import held_by
 from ...state import kept_state
+from ..buffer_tables import BufferTables
 from ..containers import register_containers
 from ..failures import failure_of_trace, innermost_line, warn_of_another_way
 from ..late_dynamo import dynamo_apart
@@ -77,12 +78,12 @@ class _BoundWithState(_Bound):
     def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         super().__init__(model, args, kwargs)
         self.parts = {path: module for path, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)}
-        self.before = list(_state(self.parts))
+        self.before, self.tables = list(_state(self.parts)), BufferTables(model)
         self.rebound: list[str] = []
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         outputs = super().forward(*tensors)
-        states = _rebound_buffers(self.parts, self.before)
+        states = _rebound_buffers(self.tables, self.before)
         self.rebound.extend(states)
         return *outputs, *states.values()
 
@@ -104,15 +105,19 @@ def trace(
     tensors, names = [], []
     gradients: list[str] = []
     changed: Sequence[str] = ()
+    filled: Mapping[str, torch.Tensor] = {}
     asked: dict[str, str] = {}
 
     def run(beside: contextlib.AbstractContextManager[None]) -> Trace | torch.jit.ScriptModule:
         bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
-        nonlocal gradients, changed
+        nonlocal gradients, changed, filled
         with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
             # The model may change the shapes of its inputs in place.
-            return _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
+            tables = BufferTables(model)
+            traced = _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
+            filled = tables.filled()
+        return traced
 
     for name, value in arguments.items():
         leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
@@ -129,7 +134,7 @@ def trace(
         raise failure_of_trace(model, error, bool(gradients)) from error
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
         warn_of_another_way(asked)
-    warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, changed)
+    warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, [*changed, *filled])
     return traced, tensors, names
 
 
@@ -264,7 +269,7 @@ class _Scopes(dict[torch.nn.Module, int]):
 def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
     """Run a function of a module under torch's tracer."""
     modules = dict(model.named_modules())
-    state = list(_state(modules))
+    state, tables = list(_state(modules)), BufferTables(model)
     scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
@@ -275,7 +280,7 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
         def and_more(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             outputs = function(*tensors)
             frozen.extend(numbers())
-            states = _rebound_buffers(modules, state)
+            states = _rebound_buffers(tables, state)
             rebound.extend(states)
             results = (*outputs, *states.values(), *(number.size for number in frozen))
             nonlocal admitted
@@ -308,13 +313,12 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
                 yield f"{path}.{name}" if path else name, tensor
 
 
-def _rebound_buffers(modules: Mapping[str, torch.nn.Module], before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """What is now in buffers to which the run assigned another tensor, by their paths: the tracer records writes alone."""
-    found = {}
-    for path, tensor in before:
-        owner, _, name = path.rpartition(".")
-        now = modules[owner]._buffers.get(name)
-        if isinstance(now, torch.Tensor) and now is not tensor:
+def _rebound_buffers(tables: BufferTables, before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """What is now in buffers to which the run assigned another tensor, or gave other memory, by their paths: the tracer records writes alone."""
+    found, assigned = {}, tables.assigned()
+    for path, _ in before:
+        _, now = assigned.get(path, (None, None))
+        if isinstance(now, torch.Tensor):
             torch._C._get_value_trace(now)  # also of what the run did not compute
             found[path] = now
     return found
