@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import torch
@@ -100,6 +100,8 @@ class Held:
     """Lists, dicts and other places, and what each holds."""
     tensors: list[torch.Tensor] = dataclasses.field(default_factory=list)
     """Also the weights."""
+    arrays: list[Any] = dataclasses.field(default_factory=list)
+    """NumPy's, that have memory of their own which can be written."""
     optimizers: list[torch.optim.Optimizer] = dataclasses.field(default_factory=list)
     generators: list[torch.Generator] = dataclasses.field(default_factory=list)
     """Of random numbers."""
@@ -109,16 +111,35 @@ class Held:
     """How many functions and classes were looked through."""
 
     def changed(self, model: torch.nn.Module) -> list[str]:
-        """The attributes of the model's modules, by their paths, that are something else now, or a list or dict that holds something else."""
+        """The attributes of the model's modules, by their paths, that are something else now, or hold something else."""
         changed = {id(each): before for each, before in (*self.attributes, *self.containers) if not are_same(elements_of(each), before)}
         found = []
         for path, module in model.named_modules():
             own = vars(module)
             before = changed.get(id(own))
             known = dict(zip(before[: len(before) // 2], before[len(before) // 2 :])) if before is not None else own
-            names = [name for name in own if name not in _OF_MODULES and (known.get(name, changed) is not own[name] or id(own[name]) in changed)]
+            names = [name for name in own if name not in _OF_MODULES and (known.get(name, changed) is not own[name] or _reaches(own[name], changed))]
             found += [f"{path}.{name}".lstrip(".") for name in names]
         return found
+
+
+def _reaches(value: Any, places: Container[int]) -> bool:
+    """Whether one of the places is within a value, as an attribute of an object is, other modules aside."""
+    left, seen = [value], set[int]()
+    while left:
+        each = left.pop()
+        if type(each) in _PLAIN or id(each) in seen or isinstance(each, (torch.Tensor, torch.nn.Module)):
+            continue
+        if id(each) in places:
+            return True
+        seen.add(id(each))
+        if isinstance(each, _KINDS):
+            left += elements_of(each)
+        elif isinstance(each, (tuple, frozenset)):
+            left += each
+        elif (attributes := _attributes_of(each)) is not None:
+            left.append(attributes)
+    return False
 
 
 def held_by(model: torch.nn.Module, *, remembered: bool = False, but: Iterable[torch.nn.Module] = ()) -> Held:
@@ -139,6 +160,7 @@ def held_by_object(value: Any) -> Held:
 
 def _held(places: list[dict[str, Any]], objects: Iterable[Any] = (), remembered: bool = False, left_out: Iterable[int] = ()) -> Held:
     found = Held()
+    numpys = getattr(sys.modules.get("numpy"), "ndarray", None)
     own = set(map(id, places))
     left: collections.deque[Any] = collections.deque([*places, *objects])
     most = sum(map(len, places)) + _MOST_OBJECTS
@@ -154,6 +176,8 @@ def _held(places: list[dict[str, Any]], objects: Iterable[Any] = (), remembered:
             left += value
         elif isinstance(value, torch.Tensor):
             found.tensors.append(value)
+        elif numpys is not None and type(value) is numpys:
+            found.arrays += [value] if value.flags.owndata and value.flags.writeable else []
         elif isinstance(value, torch.Generator):
             found.generators.append(value)
         elif remembered and (beside := _beside(found, value)) is not None:

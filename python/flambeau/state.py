@@ -42,6 +42,7 @@ def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None =
         with (
             _kept_gradients(tensors),
             _kept_values([each for each in held.tensors if id(each) not in registered and not isinstance(each, torch.nn.Parameter)]),
+            _kept_arrays(held.arrays),
             _kept_scripts(model),
             _kept_generators(held.generators),
             _no_cached_parametrizations(),
@@ -69,6 +70,20 @@ def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
                     _SET_DATA(tensor, memory)
                 if not (_version(tensor) == version and _holds(memory, values)):
                     memory.copy_(values)
+
+
+@contextlib.contextmanager
+def _kept_arrays(arrays: Iterable[Any]) -> Iterator[None]:
+    """The same of arrays of NumPy."""
+    before = [(array, array.copy(), array.shape) for array in arrays]
+    try:
+        yield
+    finally:
+        for array, values, shape in before:
+            if array.shape != shape and array.size == values.size:
+                array.shape = shape
+            if array.shape == shape and array.flags.writeable and array.tobytes() != values.tobytes():
+                array[...] = values
 
 
 def _version(tensor: torch.Tensor) -> int:

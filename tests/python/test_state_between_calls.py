@@ -46,6 +46,22 @@ class Within(torch.nn.Module):
         return self.inner(x)
 
 
+class Bag:
+    def __init__(self):
+        self.last = torch.zeros(4)
+
+
+class InAnObject(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bags = [Bag()]
+
+    def forward(self, x):
+        result = x + self.bags[0].last
+        self.bags[0].last = x
+        return result
+
+
 class FillsABuffer(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -105,6 +121,7 @@ OPTIONS = pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"captur
         (Caches, "'cache'"),
         (Within, "'inner.last', 'inner.calls'"),
         (FillsABuffer, "'mean'"),
+        (InAnObject, "'bags'"),
     ],
 )
 def test_state_that_is_lost_is_warned_of(model, names, options):

@@ -65,6 +65,24 @@ def test_attributes_buffers_and_containers(options):
     torch.testing.assert_close(program(x)[0], model(x))
 
 
+class WritesAnArray(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = [numpy.zeros(3)]
+
+    def forward(self, x):
+        self.seen[0] += 1
+        return x * 2
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"verify": True}], ids=str)
+def test_arrays_that_are_written(options):
+    model = WritesAnArray().eval()
+    array = model.seen[0]
+    flambeau.export(model, (X,), **options)
+    assert model.seen[0] is array and not array.any()
+
+
 def test_a_module_is_exported_twice():
     model = Keeps().eval()
     for _ in range(2):
