@@ -140,7 +140,7 @@ MODELS = [
 def new_state(model):
     """Its results, and the values of the buffers that it changes."""
     model = copy.deepcopy(model)
-    before = copy.deepcopy(dict(model.named_buffers()))
+    before = copy.deepcopy(dict(model.named_buffers(remove_duplicate=False)))
     results = model(X.clone())
     changed = {name: value for name, value in model.named_buffers() if value.shape != before[name].shape or not torch.equal(value, before[name])}
     return results if isinstance(results, tuple) else (results,), changed
@@ -275,6 +275,23 @@ def test_a_capture_that_loses_a_state_says_so():
         program = flambeau.export(WithinModules(), (X,), state_outputs=True, capture_strategies=["strict"])
     results, changed = new_state(WithinModules())
     check(results, {"second.mean": changed["second.mean"]}, program.model_proto)
+
+
+class OneTensorOfTwo(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Rebinds(), Rebinds()
+        self.second.mean = self.first.mean
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_a_trace_that_knows_a_tensor_by_another_name_says_so():
+    results, changed = new_state(OneTensorOfTwo())
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assigns another tensor to 'second.mean', which a trace does not record"):
+        program = flambeau.export(OneTensorOfTwo(), (X,), state_outputs=True, capture="trace")
+    check(results, {"first.mean": changed["first.mean"]}, program.model_proto)
 
 
 class HoldsAScript(torch.nn.Module):

@@ -220,9 +220,9 @@ def warn_of_seeds(lines: Iterable[str]) -> None:
         warn(f"the model seeds random numbers{_at(line)}: those that the ONNX model draws are others")
 
 
-def warn_of_unrecorded_buffers(paths: Collection[str]) -> None:
+def warn_of_unrecorded_buffers(paths: Collection[str], capture: str = "torch.export") -> None:
     if paths:
-        warn(f"the model assigns another tensor to {', '.join(map(repr, paths))}, which torch.export does not record: the new values are no outputs")
+        warn(f"the model assigns another tensor to {', '.join(map(repr, paths))}, which {capture} does not record: the new values are no outputs")
 
 
 def warn_of_another_way(lines: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from ...held import held_by
 from ...state import kept_state
 from ..buffer_tables import BufferTables
 from ..containers import register_containers
-from ..failures import failure_of_trace, innermost_line, warn_of_another_way
+from ..failures import failure_of_trace, innermost_line, warn_of_another_way, warn_of_unrecorded_buffers
 from ..late_dynamo import dynamo_apart
 from ..operators.gradients import recorded_gradients
 from ..operators.sparse_tensors import dense_calls, dense_state
@@ -106,17 +106,21 @@ def trace(
     gradients: list[str] = []
     changed: Sequence[str] = ()
     filled: Mapping[str, torch.Tensor] = {}
+    lost: Sequence[str] = ()
     asked: dict[str, str] = {}
 
     def run(beside: contextlib.AbstractContextManager[None]) -> Trace | torch.jit.ScriptModule:
         bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
-        nonlocal gradients, changed, filled
+        nonlocal gradients, changed, filled, lost
         with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
             # The model may change the shapes of its inputs in place.
             tables = BufferTables(model)
             traced = _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
             filled = tables.filled()
+            assigned = {path: now for path, (_, now) in tables.assigned().items() if isinstance(now, torch.Tensor)}
+        said = {id(assigned[path]) for path in (traced.rebound if isinstance(traced, Trace) else getattr(bound, "rebound", ())) if path in assigned}
+        lost = [path for path, now in assigned.items() if id(now) not in said]  # a trace knows a tensor by one name
         return traced
 
     for name, value in arguments.items():
@@ -134,6 +138,7 @@ def trace(
         raise failure_of_trace(model, error, bool(gradients)) from error
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
         warn_of_another_way(asked)
+    warn_of_unrecorded_buffers(lost, "a trace")
     warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, [*changed, *filled])
     return traced, tensors, names
 
