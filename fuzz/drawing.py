@@ -139,7 +139,7 @@ class Draw:
 
     def form(self) -> str:
         kind = self.rng.random()
-        if self.capture == "script" and kind < 0.15:
+        if self.capture in ("script", "module") and kind < 0.15:
             return self.rng.choice(grammar.REGIONS)
         if self.capture == "export" and kind < 0.05:
             return self.rng.choice(grammar.HIGHER_ORDER)

@@ -1,10 +1,11 @@
 """Generates programs of PyTorch operators, converts them, and compares onnxruntime with PyTorch at two sizes.
 
-    python fuzz/generated_programs.py --seconds 600 [--capture export|trace|script] [--opset 17] [--seed N] [--steps 8]
+    python fuzz/generated_programs.py --seconds 600 [--capture NAME] [--opset 17] [--seed N] [--steps 8]
 
 A program is Python text, so that every capture reads the same and a finding is a file that runs by itself. It is drawn
 by running it (drawing.py, from the forms of grammar.py): each statement is tried on inputs of two sizes (the first
-dimension is dynamic) and kept where both work, and do nothing that PyTorch leaves open. What disagrees is shrunk by
+dimension is dynamic) and kept where both work, and do nothing that PyTorch leaves open. Captures are PyTorch's own (export,
+trace, script), which Flambeau converts, and Flambeau's of the module (module, recording). What disagrees is shrunk by
 leaving statements out, and printed; not where PyTorch's own result hangs on how it rounds. Captures that PyTorch itself
 refuses, and conversions that Flambeau refuses with a located error, are counted apart. So are inputs at which
 PyTorch itself raises: `torch.where(x > 0)[0].as_strided((2,), (1,))` needs two elements, and without them the model fails, too.
@@ -38,12 +39,11 @@ from drawing import Draw, Values, bound, cloned, ran
 OPSETS = (7, 8, 9, 10, 11, 12, *(2 * tuple(range(13, 27))))
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\nclass Program(torch.nn.Module):\n    def forward(self, {}):\n"
 
-
 LIVE = {"module": {}, "recording": {"capture": "trace"}}
-"""Captures of Flambeau's own, and the options that ask for them; the others are PyTorch's."""
-
-
+"""Captures of Flambeau's own, and the options that ask for them."""
 CAPTURES = ("export", "trace", "script", *LIVE)
+LIMITED = "right only|was declared dynamic|might cause the trace to be incorrect"
+"""What warnings say of a capture that is right for the example's sizes."""
 
 
 class Disagreement(Exception):
@@ -119,7 +119,7 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
     original = module_of(text, folder)
     first = tuple(worlds[0][name].clone() for name in names)
     module, captured, program, warned = converted(original, capture, first, opset)
-    if capture in LIVE and re.search("right only|was declared dynamic|might cause the trace to be incorrect", warned):
+    if capture in LIVE and re.search(LIMITED, warned):
         worlds = worlds[:1]
     tolerance = 4e-3 if "half" in text or "float16" in text or any(arg.dtype == torch.float16 for arg in first) else 2e-4
     options = onnxruntime.SessionOptions()

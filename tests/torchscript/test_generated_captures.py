@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::flambeau.errors.ConversionWarni
 SEEDS = range(8)
 
 
-@pytest.mark.parametrize("capture", ["export", "trace", "script"])
+@pytest.mark.parametrize("capture", programs.CAPTURES)
 def test_generated_programs_agree(capture, tmp_path):
     agreed = 0
     for seed in SEEDS:

@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from .assumptions import frozen, holds_for
 from .dynamic_shapes import two_for_one
 from .environment import Seen, replacements
+from .inputs_apart import inputs_apart
 from .larger_examples import with_more_rows
 from .operators.vmaps import called_one_by_one
 from .sizes.conversions import dynamic_conversions
@@ -37,6 +38,7 @@ _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 _REPEATED_SLICES = ", with parts that are taken again as large as before"
 _PARTS_AGAIN = "Pending unbacked symbols"
 """What torch says of parts that data decides and that autograd takes again."""
+_INPUTS_APART = ", with views of the inputs, which get another shape"
 _WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
 """What torch says of ``int`` and ``float`` of a tensor."""
 _ANOTHER_SIZE = ("inconsistencies were found", "not a subset of src_bound")
@@ -97,6 +99,8 @@ class _Export:
     decided: bool
     repeated: bool = False
     """Whether a part of a tensor that is taken again is as large as before."""
+    apart: bool = False
+    """Whether the model is called with views of its inputs."""
     seen: Seen = dataclasses.field(default_factory=lambda: Seen([], []))
     """What the last capture went over."""
     conversions: list[str] = dataclasses.field(default_factory=list)
@@ -141,6 +145,10 @@ class _Export:
             with repeated_slices():
                 made, how = dataclasses.replace(self, repeated=True, seen=Seen([], []), conversions=[]).captured()
                 return made, _REPEATED_SLICES + how
+        if not self.strict and not self.apart and isinstance(error, IndexError):  # torch looks for sizes of a dimension that an input did not have
+            with contextlib.suppress(Exception):
+                made, how = dataclasses.replace(self, apart=True, seen=Seen([], []), conversions=[]).captured()
+                return made, _INPUTS_APART + how
         if "pecializ" in str(error) and (general := self.with_two_for_one()) is not None:
             return general
         if not self.strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -179,6 +187,7 @@ class _Export:
             contextlib.nullcontext(Seen([], [])) if self.strict else replacements(self.model, self.conversions) as self.seen,
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
+            inputs_apart(self.model) if self.apart else contextlib.nullcontext(),
         ):
             return self.export(self.model, args, kwargs, dynamic_shapes=self.shapes, strict=self.strict)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from ..errors import CheckerError, ConversionWarning, OnnxExporterError, UnsupportedOperatorError
+from ..errors import CheckerError, ConversionWarning, OnnxExporterError, UnsupportedOperatorError, adopt_torch_errors
 
 if TYPE_CHECKING:
     import torch
@@ -28,3 +29,7 @@ class SymbolicValueError(OnnxExporterError):
             lines.append(f"{title}:")
             lines.append(textwrap.indent("\n".join(listed or ["none"]), "  "))
         super().__init__("\n".join(lines))
+
+
+if "torch" in sys.modules:  # else nobody has torch's to catch
+    adopt_torch_errors()
