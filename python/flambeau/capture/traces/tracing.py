@@ -27,7 +27,7 @@ from ..questions.ways_of_exports import gives_something_else, ways_of_exports
 from ..replaced_functions import Replacements
 from ..sizes.conversions import dynamic_types
 from ..state_between_calls import warn_of_state_between_calls
-from ..surroundings import casting_anew, exporting, mode
+from ..surroundings import casting_anew, exporting
 from ..wrappers import uncheckpointed, uncompiled
 from .counts import frozen_numbers
 from .floats import exact
