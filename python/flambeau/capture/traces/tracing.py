@@ -104,24 +104,22 @@ def trace(
     """
     tensors, names = [], []
     gradients: list[str] = []
-    changed: Sequence[str] = ()
-    filled: Mapping[str, torch.Tensor] = {}
-    lost: Sequence[str] = ()
     asked: dict[str, str] = {}
 
-    def run(beside: contextlib.AbstractContextManager[None]) -> Trace | torch.jit.ScriptModule:
+    def run(beside: contextlib.AbstractContextManager[None]) -> tuple[Trace | torch.jit.ScriptModule, list[str], list[str]]:
+        """What was traced, the attributes that the run changed, and the buffers whose new values are not in it."""
         bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
-        nonlocal gradients, changed, filled, lost
+        nonlocal gradients
         with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
-            # The model may change the shapes of its inputs in place.
             tables = BufferTables(model)
+            # The model may change the shapes of its inputs in place.
             traced = _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
             filled = tables.filled()
             assigned = {path: now for path, (_, now) in tables.assigned().items() if isinstance(now, torch.Tensor)}
-        said = {id(assigned[path]) for path in (traced.rebound if isinstance(traced, Trace) else getattr(bound, "rebound", ())) if path in assigned}
-        lost = [path for path, now in assigned.items() if id(now) not in said]  # a trace knows a tensor by one name
-        return traced
+        rebound = traced.rebound if isinstance(traced, Trace) else getattr(bound, "rebound", ())
+        said = {id(assigned[path]) for path in rebound if path in assigned}  # a trace knows a tensor by one name
+        return traced, [*changed, *filled], [path for path, now in assigned.items() if id(now) not in said]
 
     for name, value in arguments.items():
         leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
@@ -129,17 +127,17 @@ def trace(
         names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
     try:
         try:
-            traced = run(contextlib.nullcontext())
+            traced, changed, lost = run(contextlib.nullcontext())
         except RuntimeError as error:
             if "dynamo-optimized" not in str(error):
                 raise
-            traced = run(uncompiled(beside_scripts=_holds_script(model)))
+            traced, changed, lost = run(uncompiled(beside_scripts=_holds_script(model)))
     except Exception as error:
         raise failure_of_trace(model, error, bool(gradients)) from error
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
         warn_of_another_way(asked)
     warn_of_unrecorded_buffers(lost, "a trace")
-    warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, [*changed, *filled])
+    warn_of_state_between_calls(model, tuple(args), dict(kwargs), None, changed)
     return traced, tensors, names
 
 
