@@ -82,7 +82,7 @@ def _kept_arrays(arrays: Iterable[Any]) -> Iterator[None]:
         for array, values, shape in before:
             if array.shape != shape and array.size == values.size:
                 array.shape = shape
-            if array.shape == shape and array.flags.writeable and array.tobytes() != values.tobytes():
+            if array.shape == shape and array.flags.writeable:
                 array[...] = values
 
 

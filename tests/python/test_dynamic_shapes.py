@@ -556,3 +556,16 @@ def test_a_size_as_a_key_of_a_cache_that_holds_numbers(recwarn):
     for rows in (6, 9):
         x = torch.randn(rows, 4)
         assert torch.equal(program(x)[0], Cached()(x))
+
+
+def test_rows_of_a_size_that_the_model_fixes():
+    """Of two elements of a dynamic half, torch has both a dimension that they have not."""
+
+    class Halves(torch.nn.Module):
+        def forward(self, x):
+            first, second = x.chunk(2, 0)[0].unbind(-1)[:2]
+            return first, second
+
+    for x in (torch.arange(4), torch.arange(3)):
+        program = flambeau.export(Halves(), (x,), input_names=["x"], dynamic_axes={"x": {0: "n"}}, capture="export", verbose=False)
+        torch.testing.assert_close(tuple(program(x)), Halves()(x))

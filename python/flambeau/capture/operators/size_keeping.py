@@ -278,6 +278,13 @@ def _kaiser(place: torch.Tensor, beta: float = 12.0) -> torch.Tensor:
     return torch.i0(beta * inside.sqrt()) / torch.i0(torch.tensor(beta, dtype=place.dtype))
 
 
+@keeping(torch.unbind)
+def _unbind(input: torch.Tensor, dim: int = 0) -> Any:
+    """Of sizes that torch cannot tell to be 1 it leaves the dimension in what it makes."""
+    rows = torch.unbind(input, dim)
+    return tuple(input.select(dim, row) for row in range(len(rows))) if rows and rows[0].ndim == input.ndim else rows
+
+
 SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _max_pool1d for function in (F.max_pool1d, torch.max_pool1d)},
     **{function: _adaptive_avg_pool1d for function in (F.adaptive_avg_pool1d, torch.adaptive_avg_pool1d)},
@@ -288,6 +295,7 @@ SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _kron for function in (torch.kron, torch.Tensor.kron)},
     torch.cdist: _cdist,
     **{function: _mean(function) for function in (torch.mean, torch.Tensor.mean)},
+    **{function: _unbind for function in (torch.unbind, torch.Tensor.unbind)},
     torch.vander: _vander,
     torch.logspace: _logspace,
     torch.fft.fftfreq: _fftfreq,
