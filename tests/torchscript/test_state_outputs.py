@@ -121,6 +121,13 @@ class WithinModules(torch.nn.Module):
         return self.second(self.first(self.first(x)))
 
 
+class ChangesTheShape(Stateful):
+    def forward(self, x):
+        self.mean.add_(x.sum(0)).unsqueeze_(0)
+        self.last.t_()
+        return x + self.mean
+
+
 MODELS = [
     WritesAndSets,
     Rebinds,
@@ -134,6 +141,7 @@ MODELS = [
     KeepsWhatNoRunComputes,
     AfterABufferThatIsNone,
     WithinModules,
+    ChangesTheShape,
 ]
 
 

@@ -47,7 +47,7 @@ void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink) {
   for (const InputSpec& input : program.inputs) {
     const std::string_view name = graph.context().Text(input.target == Symbol{0} ? input.name : input.target);
     if (input.kind != InputKind::kUser && known.contains(graph.context().Intern(name))) continue;
-    const auto value = storages.Final(input.value, end);
+    const auto value = storages.Final(input.value, end, input.kind != InputKind::kUser);
     if (!value) {
       if (storages.MaybeWritten(input.value))
         sink.Warning(DiagnosticKind::kUnknownAliasing,

@@ -407,11 +407,11 @@ std::optional<Expr> Storages::Offset(ViewId view) const {
   return offset;
 }
 
-std::optional<ValueId> Storages::Final(ValueId tensor, NodeId end) {
+std::optional<ValueId> Storages::Final(ValueId tensor, NodeId end, bool reshaped) {
   if (!roots_.Contains(tensor) || !roots_[tensor]) return std::nullopt;
-  const ViewId root = roots_[tensor];
-  if (storages_[views_[root].storage].generation == 0) return std::nullopt;
-  return Read(root, end);
+  const ViewId root = roots_[tensor], now = reshaped ? ViewOf(tensor) : root;
+  if (now == root && storages_[views_[root].storage].generation == 0) return std::nullopt;
+  return Read(now, end);
 }
 
 bool Storages::HasOtherValues(ViewId view) const {

@@ -111,9 +111,9 @@ class Storages {
   // What the whole storage held when it was last put together.
   ValueId Whole(ViewId view) const { return views_[Root(view)].value; }
 
-  // The value that an input or constant has in the end, if it was written.
-  // Nodes are inserted before `end`.
-  std::optional<ValueId> Final(ValueId tensor, NodeId end);
+  // The value that an input or constant has in the end, if it was written; `reshaped`: also if it is another part of its memory,
+  // or lies in other memory, than it did, and then as it is now. Nodes are inserted before `end`.
+  std::optional<ValueId> Final(ValueId tensor, NodeId end, bool reshaped);
   // Whether its storage was written since it came to be.
   bool IsWritten(ValueId tensor) { return storages_[StorageOf(tensor)].generation > 0; }
   // Whether no other tensor may be the same memory, or part of it.
