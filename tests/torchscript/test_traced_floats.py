@@ -123,7 +123,7 @@ def test_floats_that_are_returned(options):
 QUOTIENTS = {
     "quotient": lambda n: math.floor(n / 7 * 0.7 * 10),
     "of a number": lambda n: math.ceil(21 / n * 3),
-    "product": lambda n: math.floor(0.1 * n * 30) + math.floor(n * 0.7 * 10),
+    "product": lambda n: math.floor(0.1 * n * 30) + math.floor(n * np.float64(0.7) * 10),
     "power": lambda n: math.floor(n**-1 * 5) + math.floor(n**1.5),
     "remainder": lambda n: math.floor(n % 0.3 * 100) + math.floor(n // 0.3),
     "of two sizes": lambda n: math.floor((n + 1) / (n + 3) * 100),

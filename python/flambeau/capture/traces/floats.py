@@ -57,7 +57,7 @@ def _float_of_integers(name: str, self: torch.Tensor, other: Any) -> bool:
         return False
     if name.endswith("truediv__"):
         return isinstance(other, (int, float)) or is_size(other)
-    return type(other) is float or (name == "__pow__" and type(other) is int and other < 0)
+    return isinstance(other, float) or (name == "__pow__" and isinstance(other, int) and other < 0)
 
 
 def _quotient_of(divisor: torch.Tensor, number: Any) -> torch.Tensor:
