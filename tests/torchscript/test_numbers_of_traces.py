@@ -51,6 +51,7 @@ def tensors_of_sizes(x):
 @pytest.mark.parametrize("model", [Parameter(), *map(Calls, (halves, counts, tensors_of_sizes))], ids=["parameter", "halves", "counts", "tensors"])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_sizes_promote_as_numbers(model, dynamic):
+    torch.manual_seed(0)  # a quotient of halves may be rounded across a whole number, as onnxruntime adds halves in float32
     axes = {"x": {0: "n"}} if dynamic else None
     program = flambeau.export(model, (torch.randn(2, 4),), input_names=["x"], dynamic_axes=axes, capture="trace", verbose=False)
     for n in (2, 5) if dynamic else (2,):
