@@ -105,7 +105,7 @@ def converted(
                 program = flambeau.export(captured, tuple(a.clone() for a in args), opset_version=opset, input_names=list(axes), dynamic_axes=axes, **options)
         return module, captured, program, "\n".join(str(each.message) for each in said)
     except flambeau.errors.CaptureError as error:
-        raise Refusal(f"capture: {str(error)[:60]}") from error
+        raise Refusal(f"capture: {type(error.__cause__).__name__}") from error
     except Exception as error:
         kinds = set(re.findall(r"\[([a-z-]+)\]$", str(error), re.MULTILINE))
         if kinds and not kinds & {"internal-error", "invalid-model"}:

@@ -139,16 +139,13 @@ class _Export:
             return general
         if self.seen.undecided_slices and not self.decided and "data-dependent" in str(error):
             with contextlib.suppress(Exception), decided_slices():
-                made, how = dataclasses.replace(self, decided=True, seen=Seen([], []), conversions=[]).captured()
-                return made, _DECIDED_SLICES + how
+                return self.again(_DECIDED_SLICES, decided=True)
         if not self.strict and not self.repeated and _PARTS_AGAIN in str(error):
             with repeated_slices():
-                made, how = dataclasses.replace(self, repeated=True, seen=Seen([], []), conversions=[]).captured()
-                return made, _REPEATED_SLICES + how
+                return self.again(_REPEATED_SLICES, repeated=True)
         if not self.strict and not self.apart and isinstance(error, IndexError):  # torch looks for sizes of a dimension that an input did not have
             with contextlib.suppress(Exception):
-                made, how = dataclasses.replace(self, apart=True, seen=Seen([], []), conversions=[]).captured()
-                return made, _INPUTS_APART + how
+                return self.again(_INPUTS_APART, apart=True)
         if "pecializ" in str(error) and (general := self.with_two_for_one()) is not None:
             return general
         if not self.strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -161,6 +158,11 @@ class _Export:
             with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
                 return self.with_constant_ones()
         return None
+
+    def again(self, how: str, **changed: bool) -> _Helped:
+        """What is captured with another setting, and with what helps then."""
+        made, more = dataclasses.replace(self, seen=Seen([], []), conversions=[], **changed).captured()  # type: ignore[arg-type]
+        return made, how + more
 
     def unfrozen(self, exported: ExportedProgram) -> _Helped | None:
         """A capture that keeps the sizes dynamic which this one made numbers of; None if there is none."""
