@@ -1,9 +1,15 @@
-"""Keeps what shares a capture or a build in one process (`-n 2 --dist loadgroup`), the long matrix for `make test-all`, and what an older torch lacks."""
+"""Keeps what shares a capture or a build in one process (`-n 2 --dist loadgroup`), the long matrix for `make test-all`, and what an older torch lacks.
+
+Random numbers are those of the test, whichever ran before it; FLAMBEAU_TEST_SEED=N gives others.
+"""
 
 import importlib.metadata
 import importlib.util
 import os
 import pkgutil
+import random
+import sys
+import zlib
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes run side by side
@@ -40,7 +46,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
+def seed(test: str) -> None:
+    """A failure comes again when its test runs alone; of a library that no test has imported there is nothing to seed."""
+    number = zlib.crc32(f"{os.environ.get('FLAMBEAU_TEST_SEED', 0)} {test}".encode())
+    random.seed(number)
+    for library, how in (("numpy", "random.seed"), ("torch", "manual_seed")):
+        if library in sys.modules:
+            pkgutil.resolve_name(f"{library}.{how}")(number)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures of the test draw
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    seed(f"{item.path.name} {item.name}")  # an id also names the group where there are several processes
     for name in (name for marker in item.iter_markers("needs") for name in marker.args):
         try:
             pkgutil.resolve_name(name)

@@ -25,7 +25,8 @@ class Call(torch.nn.Module):
 
 def boxes_of(count):
     corner = torch.rand(count, 2) * 100
-    return torch.cat([corner, corner + torch.rand(count, 2) * 40 + 1], 1), torch.rand(count), torch.randint(-1, 2, (count,))
+    scores = torch.randperm(count) / 2048  # no two alike: torchvision leaves open in which order those come
+    return torch.cat([corner, corner + torch.rand(count, 2) * 40 + 1], 1), scores, torch.randint(-1, 2, (count,))
 
 
 def test_boxes_of_classes_are_kept_apart():
