@@ -32,6 +32,8 @@ CASES = [
     *(case(op, torch.tensor([1e-9, -1e-5, 0.0], dtype=torch.float64), tolerance=(1e-12, 0), again=False) for op in (torch.asin, torch.atan, torch.asinh, torch.atanh, torch.sinh)),
     case(torch.tan, x, dtypes=[torch.float64]),
     *(of(op, positive, WIDE, ints(4, low=1)) for op in (torch.sqrt, torch.rsqrt, torch.log, torch.log2, torch.log10, torch.log1p)),
+    *(case(lambda x, log=log: torch.floor(log(x)), base ** torch.arange(-20, 21, dtype=torch.float64).to(dtype), name=f"floor of {log.__name__} {dtype}", again=False)
+      for log, base in ((torch.log2, 2), (torch.log10, 10)) for dtype in (torch.float32, torch.float64)),
     *(of(op, x, WIDE, i) for op in (torch.expm1, torch.exp2, torch.sinc, torch.deg2rad, torch.rad2deg, torch.reciprocal)),
     *(case(op, torch.tensor([1e-6, -1e-6, 1e-4, 1e-9, 1e-20, -1e-30, 0.5, 40], dtype=dtype), name=f"{op.__name__} near 0 {dtype}", tolerance=(1e-6, 0), again=False)
       for op in (torch.expm1, torch.log1p) for dtype in (torch.float32, torch.float64)),

@@ -22,6 +22,14 @@ def patches_of_images_of_any_size(self, x):
     return F.fold(F.unfold(x, 3, padding=1) * 2, size, 3, padding=1) / ones, F.fold(apart, size, [3, 2], [1, 2], [1, 0], [2, 3])
 
 
+@case.forward(x(2, 3, 8, 10).double(), how=("trace", "script"), others=[(x(3, 2, 12, 9).double(),), (x(1, 1, 4, 5).double(),)], dynamic_axes={"x": [0, 1, 2, 3]}, opset_version=18)
+def patches_of_doubles(self, x):
+    """Of which onnxruntime has no Col2Im."""
+    size = [x.size(2), x.size(3)]
+    apart = F.unfold(x, [3, 2], [1, 2], [1, 0], [2, 3])
+    return F.fold(F.unfold(x, 3, padding=1) * 2, size, 3, padding=1), F.fold(apart, size, [3, 2], [1, 2], [1, 0], [2, 3])
+
+
 @case.forward(torch.arange(7), how=("trace", "script"), others=[(torch.zeros(5).long(),), (torch.zeros(0).long(),)], dynamic_axes={"x": [0]}, opset_version=17)
 def bits_of_nothing(self, x):
     some = x[x > 3]

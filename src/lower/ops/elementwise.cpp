@@ -20,6 +20,12 @@ Tensor Log(Lowering& to, Tensor self) {
   return logits ? LogSigmoid(to, logits) : UnaryFloat<"Log">(to, self);
 }
 
+Tensor Logarithm(Lowering& to, Tensor x, int base) {
+  const auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
+  const Tensor quotient = to.Div(to.Log(x), number(std::log(base))), power = to.Round(quotient);
+  return to.Where(to.Equal(to.Pow(number(base), power), x), power, quotient);
+}
+
 Tensor Expm1(Lowering& to, Tensor self) {
   return InDouble(to, to.ToFloat(self), [&](Tensor x) {
     return x.is_complex() ? to.Sub(to.Exp(x), to.NumberOf(1.0, x.dtype())) : onnx::Expm1(to, x);
@@ -71,12 +77,11 @@ Tensor Exp2(Lowering& to, Tensor self) {
 
 template <int kBase>
 Tensor LogToBase(Lowering& to, Tensor self) {
-  const Tensor x = to.ToFloat(self), logarithm = to.Log(x);
-  const double scale = std::log(static_cast<double>(kBase));
-  if (!x.is_complex()) return to.Div(logarithm, to.NumberOf(scale, x.dtype()));
+  const Tensor x = to.ToFloat(self);
+  if (!x.is_complex()) return Logarithm(to, x, kBase);
   // Part by part: -inf by a complex number would have no imaginary part.
-  const Tensor pairs = onnx::Pairs(to, logarithm);
-  return onnx::OfPairs(to, to.Div(pairs, to.NumberOf(scale, pairs.dtype())));
+  const Tensor pairs = onnx::Pairs(to, to.Log(x));
+  return onnx::OfPairs(to, to.Div(pairs, to.NumberOf(std::log(static_cast<double>(kBase)), pairs.dtype())));
 }
 
 Tensor Logit(Lowering& to, Tensor self, std::optional<Scalar> eps) {

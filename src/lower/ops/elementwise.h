@@ -64,6 +64,8 @@ Tensor InDouble(Lowering& to, Tensor x, F compute) {
   return to.CastTo(compute(to.CastTo(x, x.is_complex() ? DType::kComplex128 : DType::kFloat64)), dtype);
 }
 Tensor Log(Lowering& to, Tensor self);
+// Of real floats, to a base. Exact at its powers, of which a quotient an ulp too small would make `floor` give one too few.
+Tensor Logarithm(Lowering& to, Tensor x, int base);
 // exp(x) - 1 and log(1 + x), with their digits near 0.
 Tensor Expm1(Lowering& to, Tensor self);
 Tensor Log1p(Lowering& to, Tensor self);

@@ -8,6 +8,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/arithmetic.h"
+#include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
 #include "support/numeric.h"
@@ -243,7 +244,7 @@ Scalar Float(Lowering& to, Scalar x) {
 Scalar Log2(Lowering& to, Scalar x) {
   if (x.is_complex()) return to.Unsupported(kComplexNumber);
   if (x.is_constant()) return Scalar(std::log2(x.AsDouble()));
-  return RunTime(to.Div(to.Log(to.NumberOf(x, DType::kFloat64)), to.ConstantOf(std::log(2.0), DType::kFloat64)));
+  return RunTime(Logarithm(to, to.NumberOf(x, DType::kFloat64), 2));
 }
 
 // As PyTorch casts it, whatever it is.

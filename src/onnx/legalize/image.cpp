@@ -154,58 +154,58 @@ PatchWindows PatchWindowsOf(const Request& request, const Ints& block) {
   return windows;
 }
 
-// The same in an image of known size.
-struct Patches : PatchWindows {
-  Ints image;
-  int64_t channels = 0;
-  int64_t padded(size_t i) const { return image[i] + pads[i] + pads[axes() + i]; }
-  int64_t count(size_t i) const { return (image[i] - Covered(i)) / strides[i] + 1; }
-};
+// The size of an image along one of its axes.
+Dim ImageSize(Builder& to, const Request& request, const std::optional<Ints>& known, size_t i) {
+  return known ? to.Of((*known)[i]) : to.DimOf(to.GatherIndex(request.operands[1], 0, to.Of(static_cast<int64_t>(i))));
+}
 
-std::optional<Patches> PatchesOf(Builder& to, const Request& request) {
-  const Tensor x = request.operands[0];
-  const auto image = KnownInts(to, request.operands[1]), block = KnownInts(to, request.operands[2]);
-  const auto columns = x.ranked() && x.rank() == 3 ? to.AsConstant(x.size(1)) : std::nullopt;
-  if (!image || !block || !columns || !x.is_floating()) return std::nullopt;
-  Patches patches{PatchWindowsOf(request, *block), *image};
-  if (!patches.valid()) return std::nullopt;
-  patches.channels = *columns / patches.places();
-  return patches;
+// How many patches lie along an axis of an image of that size.
+Dim PatchCount(Builder& to, const PatchWindows& windows, Dim size, size_t i) {
+  ExprPool& exprs = to.exprs();
+  const Expr room = exprs.Sub(size.expr, exprs.Constant(windows.Covered(i)));
+  return {exprs.Add(exprs.FloorDiv(room, exprs.Constant(windows.strides[i])), exprs.Constant(1))};
 }
 
 // Sums the patches at their places in the padded image, of which all lie on one axis.
 Results Col2ImByScattering(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
-  const auto patches = PatchesOf(to, request);
-  if (!patches) return std::nullopt;
-  constexpr int64_t kMostPlaces = 1 << 22;  // that are listed in the model
-  int64_t listed = patches->places();
-  for (size_t i = 0; i < patches->axes() && listed <= kMostPlaces; ++i) listed *= std::clamp<int64_t>(patches->count(i), 0, kMostPlaces);
-  if (listed > kMostPlaces) return std::nullopt;
-  // Of each place in the block, the places in the image that it has in the patches.
-  Ints starts = {0};
-  auto vary = [&](size_t axis, int64_t count, int64_t step, const Ints& strides) {
-    Ints varied;
-    for (int64_t start : starts)
-      for (int64_t i = 0; i < count; ++i) varied.push_back(start + i * step * strides[axis]);
-    starts = std::move(varied);
-  };
-  Ints strides(patches->axes(), 1), padded = {-1, patches->channels}, begins, ends, axes;
-  for (size_t i = patches->axes(); i-- > 1;) strides[i - 1] = strides[i] * patches->padded(i);
-  for (size_t i = 0; i < patches->axes(); ++i) vary(i, patches->block[i], patches->dilations[i], strides);
-  for (size_t i = 0; i < patches->axes(); ++i) vary(i, patches->count(i), patches->strides[i], strides);
-  for (size_t i = 0; i < patches->axes(); ++i) {
-    padded.push_back(patches->padded(i));
-    begins.push_back(patches->pads[i]);
-    ends.push_back(patches->pads[i] + patches->image[i]);
-    axes.push_back(static_cast<int64_t>(i) + 2);
+  const auto block = KnownInts(to, request.operands[2]), image = KnownInts(to, request.operands[1]);
+  if (!block || !x.ranked() || x.rank() != 3 || !x.is_floating()) return std::nullopt;
+  const PatchWindows windows = PatchWindowsOf(request, *block);
+  if (!windows.valid()) return std::nullopt;
+  ExprPool& exprs = to.exprs();
+  const auto axes = static_cast<int64_t>(windows.axes());
+  const Dim channels{exprs.FloorDiv(x.size(1).expr, to.Of(windows.places()).expr)};
+  Tensor places;  // by the place in the block, and the patch
+  Dims padded = {x.size(0), channels}, cut = padded;
+  Dim area = to.Of(1);
+  for (int64_t axis = 0; axis < axes; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const Dim size = ImageSize(to, request, image, i);
+    const Dim wide{exprs.Add(size.expr, exprs.Constant(windows.pads[i] + windows.pads[windows.axes() + i]))};
+    Ints offsets, beside;
+    for (int64_t k = 0; k < (*block)[i]; ++k) offsets.push_back(k * windows.dilations[i]);
+    for (int64_t d = 0; d < 2 * axes; ++d)
+      if (d != axis && d != axes + axis) beside.push_back(d);
+    const Tensor starts = to.Mul(Iota(to, to.Number(PatchCount(to, windows, size, i))), to.ConstantInt(windows.strides[i]));
+    Tensor along = to.Add(to.UnsqueezeAt(to.ConstantInts(offsets), {1}), starts);
+    if (!beside.empty()) along = to.UnsqueezeAt(along, beside);
+    places = axis == 0 ? along : to.Add(to.Mul(places, to.Number(wide)), along);
+    area = Dim{exprs.Mul(area.expr, wide.expr)};
+    padded.push_back(wide);
+    cut.push_back(size);
   }
-  const Tensor updates = to.ReshapeTo(x, Ints{-1, patches->channels, static_cast<int64_t>(starts.size())});
-  const Tensor sizes = to.Concat(Tensors{SizeAlong(to, x, 0), to.ConstantInts({patches->channels, strides[0] * patches->padded(0)})}, {.axis = 0});
-  const Tensor zeros = to.Expand(to.ConstantOf(0.0, x.dtype()), sizes);
-  const Tensor places = to.Expand(to.ConstantInts(starts), to.Shape(updates));
-  const Tensor sums = to.ScatterElements(zeros, places, updates, {.axis = 2, .reduction = "add"});
-  return {{to.Slice(to.ReshapeTo(sums, padded), to.ConstantInts(begins), to.ConstantInts(ends), to.ConstantInts(axes))}};
+  places = to.ReshapeTo(places, Ints{-1});
+  const Tensor updates = to.ReshapeTo(x, Dims{x.size(0), channels, places.size(0)});
+  const Tensor zeros = to.Full(Dims{x.size(0), channels, area}, 0.0, x.dtype());
+  Tensor sums = to.ReshapeTo(to.ScatterElements(zeros, to.Expand(places, to.Shape(updates)), updates, {.axis = 2, .reduction = "add"}), padded);
+  for (int64_t axis = 0; axis < axes; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (windows.pads[i] == 0 && windows.pads[windows.axes() + i] == 0) continue;
+    const Dim end{exprs.Add(cut[i + 2].expr, exprs.Constant(windows.pads[i]))};
+    sums = to.SliceAxis(sums, axis + 2, to.Of(windows.pads[i]), end);
+  }
+  return {{sums}};
 }
 
 // A transposed convolution puts them back, with kernels that have a single one.
@@ -223,11 +223,10 @@ Results Col2ImByConvolution(Builder& to, const Request& request) {
   Dims patches = {{exprs.Mul(x.size(0).expr, channels.expr)}, to.Of(places)}, result = {x.size(0), channels};
   Ints kernel = {places, 1}, output_padding;
   for (size_t i = 0; i < axes; ++i) {
-    const Dim image = known_image ? to.Of((*known_image)[i]) : to.DimOf(to.GatherIndex(request.operands[1], 0, to.Of(static_cast<int64_t>(i))));
-    const Dim room{exprs.Sub(image.expr, exprs.Constant(windows.Covered(i)))};
-    patches.push_back({exprs.Add(exprs.FloorDiv(room.expr, exprs.Constant(windows.strides[i])), exprs.Constant(1))});
+    const Dim image = ImageSize(to, request, known_image, i);
+    patches.push_back(PatchCount(to, windows, image, i));
     // What the last patch leaves uncovered; as much as it may, where only a run knows the image.
-    output_padding.push_back(known_image ? *to.AsConstant(room) % windows.strides[i] : windows.strides[i] - 1);
+    output_padding.push_back(known_image ? ((*known_image)[i] - windows.Covered(i)) % windows.strides[i] : windows.strides[i] - 1);
     kernel.push_back((*block)[i]);
     result.push_back(image);
   }
