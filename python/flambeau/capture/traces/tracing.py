@@ -75,10 +75,10 @@ def _as_output(value: Any) -> torch.Tensor:
 class _BoundWithState(_Bound):
     """One whose last outputs are what is in buffers to which its run assigned another tensor."""
 
-    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], tables: BufferTables) -> None:
         super().__init__(model, args, kwargs)
         self.parts = {path: module for path, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)}
-        self.before, self.tables = list(_state(self.parts)), BufferTables(model)
+        self.before, self.tables = list(_state(self.parts)), tables
         self.rebound: list[str] = []
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -108,13 +108,14 @@ def trace(
 
     def run(beside: contextlib.AbstractContextManager[None]) -> tuple[Trace | torch.jit.ScriptModule, list[str], list[str]]:
         """What was traced, the attributes that the run changed, and the buffers whose new values are not in it."""
-        bound = (_BoundWithState if _holds_script(model) else _Bound)(model, args, kwargs)
+        tables = BufferTables(model)
+        bound = _BoundWithState(model, args, kwargs, tables) if _holds_script(model) else _Bound(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
         nonlocal gradients
         with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
-            tables = BufferTables(model)
+            tables.begin()
             # The model may change the shapes of its inputs in place.
-            traced = _traced(bound, model, tuple(tensor.detach().clone() for tensor in tensors))
+            traced = _traced(bound, tables, tuple(tensor.detach().clone() for tensor in tensors))
             filled = tables.filled()
             assigned = {path: now for path, (_, now) in tables.assigned().items() if isinstance(now, torch.Tensor)}
         rebound = traced.rebound if isinstance(traced, Trace) else getattr(bound, "rebound", ())
@@ -169,10 +170,10 @@ def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
             yield changed
 
 
-def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
+def _traced(bound: _Bound, tables: BufferTables, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
     if isinstance(bound, _BoundWithState):  # torch runs scripts in a module of TorchScript only
         return _traced_by_torch(bound, examples)
-    return _record(bound.forward, model, examples)
+    return _record(bound, tables, examples)
 
 
 def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
@@ -269,10 +270,10 @@ class _Scopes(dict[torch.nn.Module, int]):
         return self[module] if module in self else default
 
 
-def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
-    """Run a function of a module under torch's tracer."""
-    modules = dict(model.named_modules())
-    state, tables = list(_state(modules)), BufferTables(model)
+def _record(bound: _Bound, tables: BufferTables, examples: Sequence[torch.Tensor]) -> Trace:
+    """Run a module under torch's tracer."""
+    modules = dict(bound.model.named_modules())
+    state = list(_state(modules))
     scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
@@ -281,7 +282,7 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
         admitted = False
 
         def and_more(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            outputs = function(*tensors)
+            outputs = bound.forward(*tensors)
             frozen.extend(numbers())
             states = _rebound_buffers(tables, state)
             rebound.extend(states)
@@ -303,7 +304,7 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
             restore(graph)
     finally:
         torch.jit._trace._trace_module_map = before
-    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen, rebound)
+    return Trace(graph, bound.model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen, rebound)
 
 
 def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:
