@@ -35,6 +35,7 @@ class Conversion:
         changes: Options that had other values for this model.
         call: How the program was called when it was captured, where no ExportedProgram says so.
         weights: What the weights were made of, by their names in the state_dict, where no ExportedProgram has them.
+        within: What has to hold while it is converted once more: symbolic functions see the options of the export.
     """
 
     model: _engine.Model
@@ -46,6 +47,7 @@ class Conversion:
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     call: CapturedCall | None = None
     weights: Mapping[str, torch.Tensor] = dataclasses.field(default_factory=dict)
+    within: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
     def option(self, name: str) -> Any:
         """The value of an option for this model."""
@@ -92,7 +94,8 @@ class Conversion:
         try:
             for name, value in changes.items():
                 setattr(self.options, name, value)
-            yield self.options
+            with self.within():
+                yield self.options
         finally:
             for name, value in before.items():
                 setattr(self.options, name, value)

@@ -48,7 +48,7 @@ from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_m
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._exportable import Interface
-from .onnx._globals import GLOBALS, exporting
+from .onnx._globals import GLOBALS, as_now, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .options import make_options
@@ -373,7 +373,15 @@ class _Export:
                 raise failure  # noqa: B904 - it has its own cause
             raise
         made = Conversion(
-            model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive, call=source.call, weights=source.weights
+            model,
+            diagnostics,
+            self.options,
+            source.build,
+            self.artifacts.attempts,
+            self.archive,
+            call=source.call,
+            weights=source.weights,
+            within=as_now(),
         )
         return ONNXProgram.of_conversion(made, source.exported)
 

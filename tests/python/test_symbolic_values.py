@@ -2,8 +2,11 @@
 
 import pytest
 import torch
+from registering import registered
 
 import flambeau
+from flambeau import onnx as fonnx
+from flambeau.onnx._globals import GLOBALS
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
 
@@ -43,3 +46,21 @@ def test_types_are_complete_where_sizes_are_static(dynamic):
     flambeau.export(Call(symbolic), (X,), dynamo=False, **options)
     of_x = (not dynamic, None if dynamic else [3, 1], "cpu")
     assert seen[:4] == [of_x, of_x, (True, [1], "cpu"), (False, None, None)]
+
+
+@pytest.mark.parametrize("again", [lambda program: program.apply_weights({}), lambda program: program.optimize(), lambda program: program.conversion_report()])
+def test_a_conversion_that_is_done_once_more_has_the_options_of_the_export(again):
+    seen = []
+
+    def relu(g, x):
+        seen.append((g.opset, GLOBALS.training_mode, GLOBALS.in_onnx_export))
+        return g.op("Relu", x)
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    with registered("aten::relu", relu, 9):
+        options = dict(opset_version=11, training=fonnx.TrainingMode.TRAINING, optimize=False, verbose=False)
+        program = flambeau.export(model, (torch.ones(1, 2),), dynamo=False, **options)
+        times = len(seen)
+        again(program)
+    assert len(seen) > times and set(seen) == {(11, fonnx.TrainingMode.TRAINING, True)}
+    assert (GLOBALS.training_mode, GLOBALS.in_onnx_export) == (fonnx.TrainingMode.EVAL, False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _engine
 from ..torch_names import found
 from ._enums import OperatorExportTypes, TrainingMode
 
-__all__ = ["GLOBALS", "exporting"]
+__all__ = ["GLOBALS", "as_now", "exporting"]
 
 
 @dataclasses.dataclass
@@ -32,6 +32,20 @@ GLOBALS = Globals()
 
 def _torchs() -> Any | None:
     return found("torch.onnx._internal.torchscript_exporter._globals.GLOBALS")
+
+
+def as_now() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """What makes the values of now hold again, for a conversion that is done once more."""
+    values = {**vars(GLOBALS), "local_functions": {}}
+
+    @contextlib.contextmanager
+    def once_more() -> Iterator[None]:
+        from ..capture import one_capture_at_a_time
+
+        with one_capture_at_a_time(), exporting(**values):
+            yield
+
+    return once_more
 
 
 @contextlib.contextmanager
