@@ -319,7 +319,9 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
 
 def _rebound_buffers(tables: BufferTables, before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """What is now in buffers to which the run assigned another tensor, or gave other memory, by their paths: the tracer records writes alone."""
-    found, assigned = {}, tables.assigned()
+    found = {}
+    with _untraced():  # the tracer warns of shapes that are compared
+        assigned = tables.assigned()
     for path, _ in before:
         _, now = assigned.get(path, (None, None))
         if isinstance(now, torch.Tensor):
