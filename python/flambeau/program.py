@@ -16,6 +16,7 @@ from .converted import Conversion, bytes_of, value_types
 from .errors import OnnxExporterError, error_of, imported
 from .options import external_data_mode
 from .progress import shown_progress
+from .saving import LARGEST_MESSAGE, weight_bytes
 
 if TYPE_CHECKING:
     import io
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from .converted import ValueType
 
 __all__ = ["ONNXProgram"]
-
-# Protobuf's limit is 2 GiB for a whole message; leave room for the graph.
-_LARGEST_MESSAGE = 1_900_000_000
 
 
 def _cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
@@ -85,6 +83,7 @@ class ONNXProgram:
         self._folded = True  # weights may have been folded into what uses them
         self._as_given: set[str] = set()  # weights that were found to be in the model as they were given, and may have changed since
         self._files: tempfile.TemporaryDirectory[str] | None = None
+        self._changed_files: str | None = None  # the folder among them of the last changed model that was run
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ONNXProgram:
         """A program with a model of its own. What it was made of does not change, and is shared: so are weights that were not read yet."""
@@ -171,7 +170,9 @@ class ONNXProgram:
             OnnxExporterError: It has more than the 2 GB that protobuf allows; use :meth:`save`.
         """
         if self._model is not None:
-            return imported("onnx_ir", "a changed model").to_proto(self._model)
+            from .saving import proto_with_weights
+
+            return proto_with_weights(self._model)
         if self._proto is None:
             onnx = imported("onnx", "ONNXProgram.model_proto")
             self._proto = onnx.load_model_from_string(self._serialize())
@@ -187,15 +188,17 @@ class ONNXProgram:
     def model(self) -> onnx_ir.Model:
         """The model as ``onnx_ir`` holds it. Changes of it are saved and run from now on.
 
-        Above 2 GB its weights are mapped from a temporary file.
+        A call runs the model as it was when the first one after this was asked for, or :meth:`release` called. Above 2 GB
+        the weights are mapped from a temporary file.
         """
+        self._session = None
         if self._model is None:
             onnx_ir = imported("onnx_ir", "ONNXProgram.model")
-            if self._weight_bytes() < _LARGEST_MESSAGE:
+            if self._weight_bytes() < LARGEST_MESSAGE:
                 self._model = onnx_ir.from_proto(self.model_proto)
             else:
                 self._model = onnx_ir.load(self._temporary_file())
-            self._proto = self._session = None
+            self._proto = None
         return self._model
 
     @model.setter
@@ -351,11 +354,13 @@ class ONNXProgram:
 
     def call_reference(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Run the model in ``onnx.reference``: slow, and independent of onnxruntime."""
+        from .session import tensor_of
+
         reference = imported("onnx.reference", "ONNXProgram.call_reference")
         evaluator = reference.ReferenceEvaluator(self.model_proto)
         results = evaluator.run(None, self.to_numpy_inputs(*args, **kwargs))
         torch = sys.modules.get("torch")
-        return tuple(results if torch is None else (_tensor_of(result, torch) for result in results))
+        return tuple(results if torch is None else (tensor_of(result, torch) for result in results))
 
     def compute_values(
         self, value_names: Sequence[str], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -377,6 +382,8 @@ class ONNXProgram:
 
     def value_names(self) -> set[str]:
         """Names of what the nodes of the main graph give."""
+        if self._model is not None:
+            return {value.name for node in self._model.graph for value in node.outputs if value.name}
         return {name for node in self.model_proto.graph.node for name in node.output if name}
 
     def to_numpy_inputs(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
@@ -384,7 +391,7 @@ class ONNXProgram:
         from .session import to_numpy
 
         values = self.input_values(args, kwargs)
-        return {name: to_numpy(value, dtype) for (name, dtype), value in zip(self._input_types(), values)}
+        return {name: to_numpy(value, dtype, name) for (name, dtype), value in zip(self._input_types(), values)}
 
     def adapt_torch_inputs_to_onnx(self, *args: Any, model_with_state_dict: Any = None, **kwargs: Any) -> list[Any]:
         """The values of the model's inputs, in order, for what ``forward`` takes; as torch's programs had it before 2.6."""
@@ -407,7 +414,7 @@ class ONNXProgram:
         """
         from .session import Session
 
-        large = self._weight_bytes() >= _LARGEST_MESSAGE
+        large = self._weight_bytes() >= LARGEST_MESSAGE
         if self._model is not None and not large:
             source: str | bytes = self.model_proto.SerializeToString()
         else:
@@ -463,22 +470,24 @@ class ONNXProgram:
 
     def _own_inputs(self) -> list[onnx_ir.Value]:
         """Those of :attr:`model` that are no weights."""
-        return [value for value in self.model.graph.inputs if value.name not in self.model.graph.initializers]
+        graph = (self._model or self.model).graph
+        return [value for value in graph.inputs if value.name not in graph.initializers]
 
     def _weight_bytes(self) -> int:
         if self._conversion is not None:
             return self._conversion.model.weight_bytes
-        return sum(value.const_value.nbytes for value in self.model.graph.initializers.values() if value.const_value is not None)
+        return weight_bytes(self._model or self.model)
 
     def _input_types(self) -> list[tuple[str, str]]:
-        """(name, PyTorch's dtype) of the user's inputs."""
+        """(name, PyTorch's dtype) of the user's inputs, in the order of the conversion, in which values are given."""
         types = [(value.name, value.dtype) for value in self.inputs]
         if self._model is None or self._conversion is None:
             return types
         names = [value.name for value in self._own_inputs()]
         dtypes = dict(types)
         if len(names) == len(types):
-            return [(name or "", dtype) for name, (_, dtype) in zip(names, types)]
+            renamed = iter([name for name in names if name not in dtypes])
+            return [((name if name in names else next(renamed)) or "", dtype) for name, dtype in types]
         return [(name or "", dtypes.get(name or "", "float32")) for name in names]
 
     def input_values(
@@ -575,18 +584,15 @@ class ONNXProgram:
     def _temporary_file(self) -> Path:
         if self._files is None:
             self._files = tempfile.TemporaryDirectory(prefix="flambeau-")
-        path = Path(self._files.name, "model.onnx")
-        if not path.exists() or self._model is not None:
-            # A changed model has what was applied since.
+        folder = self._files.name
+        if self._model is not None:
+            # Its weights may lie in the file of the model before it was changed, of which copies of the program may be, too.
+            if self._changed_files is not None:
+                shutil.rmtree(self._changed_files, ignore_errors=True)
+            folder = self._changed_files = tempfile.mkdtemp(dir=folder)
+        path = Path(folder, "model.onnx")
+        if not path.exists():
             included = self._model is not None or self._conversion is None or self._conversion.option("export_params")
             inputs_too = self._conversion is not None and self._conversion.option("keep_initializers_as_inputs")
             self.save(path, include_initializers=included, keep_initializers_as_inputs=inputs_too, external_data=True)
         return path
-
-
-def _tensor_of(array: Any, torch: Any) -> Any:
-    if array.dtype.kind == "V" or array.dtype.name.startswith(("bfloat", "float8")):
-        name = array.dtype.name
-        carrier = {1: "uint8", 2: "uint16"}[array.dtype.itemsize]
-        return torch.from_numpy(array.view(carrier)).view(getattr(torch, name))
-    return torch.as_tensor(array.view(array.dtype.str))  # uint64 has two types in numpy, and torch knows one

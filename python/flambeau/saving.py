@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-__all__ = ["reads", "save_bytes", "save_model", "with_outputs", "without_weights"]
+__all__ = ["LARGEST_MESSAGE", "proto_with_weights", "reads", "save_bytes", "save_model", "weight_bytes", "with_outputs", "without_weights"]
 
-_LARGEST_MESSAGE = 1_900_000_000
+# Protobuf's limit is 2 GiB for a whole message; leave room for the graph.
+LARGEST_MESSAGE = 1_900_000_000
 _EXTERNAL_FROM = 256  # bytes; as the engine has it
 
 
@@ -48,8 +49,8 @@ def save_model(
 
     if mode is _engine.ExternalData.REFERENCE:
         raise OnnxExporterError("a model that was changed cannot leave its weights in the archive; use 'always'")
-    copy = model.clone() if hasattr(model, "clone") else ir.from_proto(ir.to_proto(model))
-    graph = copy.graph
+    changed = _copied(model)
+    graph = changed.graph
     if keep_initializers_as_inputs:
         have = {value.name for value in graph.inputs}
         graph.inputs.extend(value for value in graph.initializers.values() if value.name not in have)
@@ -59,18 +60,55 @@ def save_model(
         graph.inputs.extend(kept)
     if not include_initializers:
         graph.initializers.clear()
-    size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
-    external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > _LARGEST_MESSAGE)
-    if not external and size > _LARGEST_MESSAGE:
+    size = weight_bytes(changed)
+    external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > LARGEST_MESSAGE)
+    if not external and size > LARGEST_MESSAGE:
         raise OnnxExporterError(
             f"cannot write {destination}: its weights take {size / 1e9:.1f} GB, and one file holds less than 2 GB; "
             "put them beside it: external_data=True"
         )
     with _replaced(destination) as written:
         if external:
-            ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM - 1)
+            data = destination.name + ".data"
+            ir.external_data.unload_from_model(changed, written.parent, data, size_threshold_bytes=_EXTERNAL_FROM - 1)
         else:
-            ir.save(copy, written)
+            ir.external_data.load_to_model(changed)
+        ir.save(changed, written)
+    if external and include_initializers:
+        _refer_to(changed, model, destination.with_name(data))
+
+
+def proto_with_weights(model: onnx_ir.Model) -> onnx.ModelProto:
+    """The model as one message, also of weights that lie in files.
+
+    Raises:
+        OnnxExporterError: Protobuf has no message that holds them.
+    """
+    import onnx_ir as ir
+
+    size = weight_bytes(model)
+    if size > LARGEST_MESSAGE:
+        raise OnnxExporterError(f"a message of protobuf holds less than 2 GB, and the weights take {size / 1e9:.1f} GB: save the model")
+    return ir.to_proto(ir.external_data.load_to_model(_copied(model)))
+
+
+def weight_bytes(model: onnx_ir.Model) -> int:
+    return sum(value.const_value.nbytes for graph in model.graphs() for value in graph.initializers.values() if value.const_value is not None)
+
+
+def _copied(model: onnx_ir.Model) -> onnx_ir.Model:
+    """A model with values of its own, of the same weights."""
+    return model.clone() if hasattr(model, "clone") else copy.deepcopy(model)
+
+
+def _refer_to(written: onnx_ir.Model, model: onnx_ir.Model, data: Path) -> None:
+    """Weights of the model that lay in a file which has been replaced are read where they lie in it now."""
+    for graph, own in zip(written.graphs(), model.graphs(), strict=True):
+        for name, value in own.initializers.items():
+            if os.path.abspath(getattr(value.const_value, "path", "")) == os.path.abspath(data):
+                value.const_value = graph.initializers[name].const_value
+                if hasattr(value.const_value, "base_dir"):
+                    value.const_value.base_dir = data.parent
 
 
 def save_bytes(data: bytes, destination: Path) -> None:
@@ -86,6 +124,8 @@ def save_bytes(data: bytes, destination: Path) -> None:
 @contextlib.contextmanager
 def _replaced(destination: Path) -> Iterator[Path]:
     """A path beside the target to write to; it takes the target's place, and the weights beside it theirs."""
+    if destination.is_dir():
+        raise OnnxExporterError(f"cannot write {destination}: it is a folder; name a file in it")
     try:
         with tempfile.TemporaryDirectory(prefix=".flambeau-", dir=destination.parent) as folder:
             written = Path(folder, destination.name)
@@ -93,7 +133,7 @@ def _replaced(destination: Path) -> Iterator[Path]:
             data = written.with_name(destination.name + ".data")
             if data.exists() and data.stat().st_size > 0:
                 os.replace(data, destination.with_name(data.name))
-            shutil.move(written, destination)
+            os.replace(written, destination)
     except OSError as error:
         raise OnnxExporterError(f"cannot write {destination}: {error.strerror or error}") from error
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import onnxruntime
     import torch
 
-__all__ = ["Session", "as_captured", "cpu_session", "flat_inputs", "named_inputs", "to_numpy"]
+__all__ = ["Session", "as_captured", "cpu_session", "flat_inputs", "named_inputs", "tensor_of", "to_numpy"]
 
 # Types that numpy lacks, as onnxruntime takes them: (same-sized numpy type, TensorProto.DataType).
 _FOREIGN = {
@@ -237,7 +237,7 @@ class Session:
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs, in order, for the values of the inputs: tensors, lists of tensors, or None."""
-        feeds = {name: _to_ort(value, dtype) for (name, dtype), value in zip(self._inputs, values, strict=True)}
+        feeds = {name: _to_ort(value, dtype, name) for (name, dtype), value in zip(self._inputs, values, strict=True)}
         torch = sys.modules.get("torch")
         if not self._tensors_only:
             return tuple(_from_numpy(result, torch) for result in self._session.run(self._outputs, feeds))
@@ -256,46 +256,55 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).contiguous()
 
 
-def to_numpy(value: Any, dtype: str) -> np.ndarray:
-    """An argument as an array; `dtype` is the input's, PyTorch's word. Small floats are those of ml_dtypes."""
-    if hasattr(value, "detach"):
-        import torch
+def to_numpy(value: Any, dtype: str, name: str = "") -> np.ndarray:
+    """An argument as an array; `dtype` is the input's, PyTorch's word. Small floats are those of ml_dtypes.
 
-        value = _plain(value)
-        if dtype in _FOREIGN:
-            import ml_dtypes
+    Raises:
+        TypeError: The input is of small floats, which no runtime tells from other bytes, and the value is not.
+    """
+    if dtype not in _FOREIGN:
+        if hasattr(value, "detach"):
+            return _plain(value).numpy()
+        return value if isinstance(value, np.ndarray) else np.asarray(value, dtype=dtype)
+    import ml_dtypes
 
-            carrier = {1: torch.uint8, 2: torch.int16}[value.element_size()]
-            return value.view(carrier).numpy().view(getattr(ml_dtypes, dtype))
-        return value.numpy()
-    return value if isinstance(value, np.ndarray) else np.asarray(value, dtype=dtype)
+    own = getattr(ml_dtypes, dtype)
+    if not hasattr(value, "dtype"):
+        return np.asarray(value, dtype=own)
+    given = str(value.dtype).removeprefix("torch.")
+    if given != dtype:
+        raise TypeError(f"the input{f' {name!r}' if name else ''} is of {dtype}, and {given} was given")
+    if not hasattr(value, "detach"):
+        return value
+    import torch
+
+    value = _plain(value)
+    return value.view({1: torch.uint8, 2: torch.int16}[value.element_size()]).numpy().view(own)
 
 
-def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:
+def _to_ort(value: Any, dtype: str, name: str) -> onnxruntime.OrtValue:
     """An argument as onnxruntime takes it; `dtype` is the input's."""
     from onnxruntime import OrtValue
 
-    if hasattr(value, "detach"):
-        import torch
+    array = to_numpy(value, dtype, name)
+    if dtype not in _FOREIGN:
+        return OrtValue.ortvalue_from_numpy(array)
+    carrier, number = _FOREIGN[dtype]
+    return OrtValue.ortvalue_from_numpy_with_onnx_type(np.asarray(array, order="C").view(carrier), number)
 
-        value = _plain(value)
-        if dtype in _FOREIGN:
-            carrier = {1: torch.uint8, 2: torch.int16}[value.element_size()]
-            value = value.view(carrier)
-        value = value.numpy()
-    if dtype in _FOREIGN:
-        carrier, number = _FOREIGN[dtype]
-        return OrtValue.ortvalue_from_numpy_with_onnx_type(np.asarray(value, order="C").view(carrier), number)
-    if not isinstance(value, np.ndarray):
-        value = np.asarray(value, dtype=dtype)
-    return OrtValue.ortvalue_from_numpy(value)
+
+def tensor_of(array: np.ndarray, torch: Any) -> torch.Tensor:
+    """The tensor of an array, also of small floats as ml_dtypes or onnx have them."""
+    foreign = array.dtype.name
+    if foreign in _FOREIGN:
+        return torch.from_numpy(array.view(_FOREIGN[foreign][0])).view(getattr(torch, foreign))
+    return torch.as_tensor(array.view(array.dtype.str))  # uint64 has two types in numpy, and torch knows one
 
 
 def _from_numpy(value: Any, torch: Any) -> Any:
     if isinstance(value, list):
         return [_from_numpy(element, torch) for element in value]
-    # uint64 has two types in numpy, and torch knows one.
-    return value if value is None or torch is None else torch.from_numpy(value.view(value.dtype.str))
+    return value if value is None or torch is None else tensor_of(value, torch)
 
 
 def _from_ort(value: onnxruntime.OrtValue, torch: Any) -> Any:

@@ -166,7 +166,7 @@ def test_values_inside(program, model):
 
 
 def test_a_copy_keeps_the_files_of_its_weights(model, monkeypatch):
-    monkeypatch.setattr("flambeau.program._LARGEST_MESSAGE", 100)  # as if the weights were of 2 GB
+    monkeypatch.setattr("flambeau.program.LARGEST_MESSAGE", 100)  # as if the weights were of 2 GB
     original = flambeau.export(model, (X,), dynamic_shapes=({0: "batch"},))
     assert original.model.graph.initializers
     copied, expected = copy.deepcopy(original), original(X)[0]
