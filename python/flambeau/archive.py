@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from . import errors
-from .capture.dynamic_shapes import dimension_names, program_arguments
+from .capture.dynamic_shapes import by_argument, dimension_names, program_arguments
 from .state import kept_state
 
 __all__ = ["save"]
@@ -41,7 +41,8 @@ def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_
         dynamic_shapes: As given to ``torch.export.export``; strings and ``Dim``
             objects name dimensions.
     """
-    names = dimension_names(program_arguments(exported_program), dynamic_shapes)
+    arguments = program_arguments(exported_program)
+    names = dimension_names(arguments, by_argument(dynamic_shapes, arguments, ()))
     extra = {
         "operator_schemas": _operator_schemas(exported_program),
         "dimension_names": [{"input": position, "dim": dim, "name": name} for position, dim, name in names],

@@ -30,7 +30,6 @@ from .capture.dynamic_shapes import (
     model_arguments,
     output_dimension_names,
     program_arguments,
-    rest_parameter,
     root_names,
     tensor_names,
 )
@@ -181,8 +180,8 @@ def of_export(
     input_names = all_names(tensor_names(capture_options.input_names, arguments), arguments, by_key=True)
     if shapes is None and capture_options.dynamic_axes is not None:
         shapes, output_axes = from_dynamic_axes(capture_options.dynamic_axes, arguments, input_names, capture_options.output_names)
-    shapes = by_argument(shapes, arguments, input_names, rest_parameter(model) if live else None)
-    names = dimension_names(arguments, shapes, model if live else None)
+    shapes = by_argument(shapes, arguments, input_names, model if live else None)
+    names = dimension_names(arguments, shapes)
     exported = model
     decisions: list[Decision] = []
     if live:
@@ -199,7 +198,7 @@ def of_export(
         )
         warn_of_unrecorded_buffers(exported.graph_module.meta.get(UNRECORDED, ()))
         warn_of_state_between_calls(model, args, kwargs, capture_options.training_mode, exported.graph_module.meta.get(CHANGED, ()))
-    symbols = root_names(exported, arguments, shapes, model if live else None, names)
+    symbols = root_names(exported, arguments, shapes, names)
     symbols |= output_dimension_names(exported, capture_options.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
@@ -305,9 +304,9 @@ def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], capture_o
     if shapes is None and capture_options.dynamic_axes is not None:
         known = capture_options.known_axes(arguments, input_names) if capture_options.torchscript else capture_options.dynamic_axes
         shapes, output_axes = from_dynamic_axes(known, arguments, input_names, capture_options.output_names, capture_options.input_names)
-    shapes = by_argument(shapes, arguments, input_names)
+    shapes = by_argument(shapes, arguments, input_names, None if scripted else model)
     dims: dict[int, dict[int, str]] = {}
-    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
+    for position, dim, name in dimension_names(arguments, shapes, unnamed=True):
         dims.setdefault(position, {})[dim] = name
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims), output_axes

@@ -11,6 +11,7 @@ from torch.export import Dim
 import flambeau
 from flambeau.capture import capture
 from flambeau.capture.dynamic_shapes import (
+    by_argument,
     dimension_names,
     from_dynamic_axes,
     model_arguments,
@@ -33,7 +34,8 @@ KWARGS = {"late": torch.ones(5)}
 
 def names_of(dynamic_shapes, model=None, args=ARGS, kwargs=KWARGS):
     model = model or Nested()
-    return dimension_names(model_arguments(model, args, kwargs), dynamic_shapes, model)
+    arguments = model_arguments(model, args, kwargs)
+    return dimension_names(arguments, by_argument(dynamic_shapes, arguments, (), model))
 
 
 @pytest.mark.parametrize(
@@ -569,3 +571,18 @@ def test_rows_of_a_size_that_the_model_fixes():
     for x in (torch.arange(4), torch.arange(3)):
         program = flambeau.export(Halves(), (x,), input_names=["x"], dynamic_axes={"x": {0: "n"}}, capture="export", verbose=False)
         torch.testing.assert_close(tuple(program(x)), Halves()(x))
+
+
+class Keyworded(torch.nn.Module):
+    def forward(self, x, a, b):
+        return x.sum() + a * 2, b * 3
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_a_sequence_is_in_the_order_of_forward(capture):
+    kwargs = {"b": torch.ones(5, 6, 8), "a": torch.ones(4, 7)}
+    for shapes in (({}, {0: "na"}, {-1: "nb"}), [None, ("na", None), (None, None, "nb")]):
+        program = flambeau.export(Keyworded(), (torch.ones(3),), kwargs=kwargs, dynamic_shapes=shapes, capture=capture, verbose=False)
+        assert {value.name: value.sizes for value in program.inputs} == {"x": ["3"], "b": ["5", "6", "nb"], "a": ["na", "7"]}
+    with pytest.raises(ValueError, match="dynamic_shapes has 2 entries; the arguments are 3: x, a, b"):
+        flambeau.export(Keyworded(), (torch.ones(3),), kwargs=kwargs, dynamic_shapes=({}, {}), capture=capture, verbose=False)

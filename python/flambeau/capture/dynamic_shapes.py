@@ -30,7 +30,6 @@ __all__ = [
     "output_dimension_names",
     "program_arguments",
     "replace_names",
-    "rest_parameter",
     "root_names",
 ]
 
@@ -50,7 +49,7 @@ def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[
     except TypeError as error:
         taken = f"forward({', '.join(map(str, signature.parameters.values()))})"
         raise TypeError(f"{type(model).__qualname__}.forward does not take the example arguments (args, kwargs): {error}; it is {taken}") from None
-    bound.pop(rest_parameter(model), None)
+    bound.pop(_rest_parameter(model), None)
     return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
 
 
@@ -159,22 +158,15 @@ def _axes(value: Any, spec: Any) -> Iterator[tuple[torch.Tensor, Any]]:
         yield from _axes(child, child_spec)
 
 
-def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) -> Iterator[tuple[str, torch.Tensor, Any]]:
-    if isinstance(dynamic_shapes, (list, tuple)):
-        dynamic_shapes = dict(zip(order, dynamic_shapes))
+def _tensors(arguments: Arguments, dynamic_shapes: Any) -> Iterator[tuple[str, torch.Tensor, Any]]:
     for name, value in arguments.items():
         for tensor, axes in _axes(value, (dynamic_shapes or {}).get(name)):
             yield name, tensor, axes
 
 
-def _dimensions(
-    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None
-) -> Iterator[tuple[int, str, torch.Tensor, int, Any]]:
+def _dimensions(arguments: Arguments, dynamic_shapes: Any) -> Iterator[tuple[int, str, torch.Tensor, int, Any]]:
     """Each dimension that ``dynamic_shapes`` says something of: its tensor's place and argument, the tensor, which one, and what."""
-    order = list(arguments)
-    if model is not None:
-        order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
-    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
+    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes)):
         if isinstance(axes, (list, tuple)):
             axes = dict(enumerate(axes))
         if isinstance(axes, Mapping):
@@ -197,7 +189,7 @@ def two_for_one(
     """
     arguments = model_arguments(model, args, kwargs)
     found: list[tuple[torch.Tensor, set[int]]] = []
-    for _, tensor, axes in _tensors(arguments, dynamic_shapes, list(arguments)):
+    for _, tensor, axes in _tensors(arguments, dynamic_shapes):
         axes = dict(enumerate(axes)) if isinstance(axes, (list, tuple)) else axes
         if isinstance(axes, Mapping) and tensor.ndim:
             found.append((tensor, {dim % tensor.ndim for dim, word in axes.items() if _is_dynamic(word)}))
@@ -215,21 +207,18 @@ def two_for_one(
     return more_args, more_kwargs
 
 
-def dimension_names(
-    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None, *, unnamed: bool = False
-) -> list[DimensionName]:
+def dimension_names(arguments: Arguments, dynamic_shapes: Any, *, unnamed: bool = False) -> list[DimensionName]:
     """The names in ``dynamic_shapes``.
 
     Args:
         arguments: Of :func:`model_arguments` or :func:`program_arguments`.
-        dynamic_shapes: As ``torch.export.export`` takes it; strings are names.
-        model: Where a sequence of shapes finds the order of its arguments.
+        dynamic_shapes: Of :func:`by_argument`; strings are names.
         unnamed: Dimensions that have no name of their own get one by their place. A
             derived one (``2*batch``) is one of its own then.
     """
     names = []
     sizes: dict[str, Any] = {}
-    for position, argument, tensor, dim, word in _dimensions(arguments, dynamic_shapes, model):
+    for position, argument, tensor, dim, word in _dimensions(arguments, dynamic_shapes):
         name = _name(word)
         if name is None and unnamed and _is_dynamic(word):
             name = f"{argument}_dim_{dim}"
@@ -246,7 +235,7 @@ def dimension_names(
 
 
 def root_names(
-    exported: ExportedProgram, arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None, taken: Sequence[DimensionName]
+    exported: ExportedProgram, arguments: Arguments, dynamic_shapes: Any, taken: Sequence[DimensionName]
 ) -> dict[str, str]:
     """Names of symbols that are the roots of derived dimensions (``2*batch``), and no dimension themselves.
 
@@ -256,7 +245,7 @@ def root_names(
     inputs = user_tensors(exported)
     own = {name for _, _, name in taken}
     names = {}
-    for position, _, tensor, dim, word in _dimensions(arguments, dynamic_shapes, model):
+    for position, _, tensor, dim, word in _dimensions(arguments, dynamic_shapes):
         if not hasattr(word, "root") or word.root.__name__ in own or position >= len(inputs) or dim >= tensor.ndim:
             continue
         size = inputs[position].shape[dim]
@@ -275,7 +264,7 @@ def one_size_a_name(model: torch.nn.Module, names: Sequence[DimensionName]) -> I
 
     def check(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arguments = model_arguments(module, args, kwargs)
-        shapes = [tensor.shape for _, tensor, _ in _tensors(arguments, None, ())]
+        shapes = [tensor.shape for _, tensor, _ in _tensors(arguments, None)]
         for (first, dim), *others in places.values():
             for position, other in others:
                 torch._check(shapes[position][other] == shapes[first][dim])
@@ -287,7 +276,7 @@ def one_size_a_name(model: torch.nn.Module, names: Sequence[DimensionName]) -> I
         hook.remove()
 
 
-def rest_parameter(model: torch.nn.Module) -> str | None:
+def _rest_parameter(model: torch.nn.Module) -> str | None:
     """The name of ``forward``'s ``**`` parameter."""
     parameters = inspect.signature(model.forward).parameters.values()
     return next((parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD), None)
@@ -390,26 +379,33 @@ def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
 
 
 def by_argument(
-    dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str], rest: str | None = None
+    dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str], model: torch.nn.Module | None = None
 ) -> Any:
-    """``dynamic_shapes`` as torch.export takes it: a dict has a key for each argument.
+    """``dynamic_shapes`` as torch.export takes it: a dict that has a key for each argument.
+
+    A sequence has an entry for each in the order of the parameters of the `model`'s
+    ``forward``, in whichever order they were given by name; without a model, in that of
+    `arguments`. Those in ``**`` come last, or are one entry.
 
     A key may also be one of ``input_names`` (see :func:`all_names`), where no argument is called so:
     the n-th names the n-th tensor among the flattened arguments. Arguments that are
-    not named are static; None stands for a whole container, too. `rest` names the
-    ``**`` parameter: what is said under its name is said of the arguments in it.
+    not named are static; None stands for a whole container, too. What is said under the
+    name of the ``**`` parameter is said of the arguments in it.
 
     Raises:
         ValueError: A key names no argument and no input.
     """
+    rest = None if model is None else _rest_parameter(model)
     if isinstance(dynamic_shapes, (list, tuple)):
+        order = list(arguments if model is None else in_signature_order(model, arguments))
         if rest is not None and dynamic_shapes and isinstance(dynamic_shapes[-1], Mapping):
-            named = list(arguments)[len(dynamic_shapes) - 1 :]
+            named = order[len(dynamic_shapes) - 1 :]
             if named and dynamic_shapes[-1].keys() == set(named):  # those of ** are one entry
                 dynamic_shapes = [*dynamic_shapes[:-1], *(dynamic_shapes[-1][name] for name in named)]
         if len(dynamic_shapes) != len(arguments):
-            raise ValueError(f"dynamic_shapes has {len(dynamic_shapes)} entries; the arguments are {len(arguments)}: {', '.join(arguments)}")
-        return type(dynamic_shapes)([_filled(_checked(spec, value, name), value) for spec, (name, value) in zip(dynamic_shapes, arguments.items())])
+            raise ValueError(f"dynamic_shapes has {len(dynamic_shapes)} entries; the arguments are {len(order)}: {', '.join(order)}")
+        said = dict(zip(order, dynamic_shapes))
+        return {name: _filled(_checked(said[name], value, name), value) for name, value in arguments.items()}
     if not isinstance(dynamic_shapes, Mapping) or not dynamic_shapes:
         return dynamic_shapes
     unused = dict(dynamic_shapes)

@@ -259,7 +259,7 @@ class _Tries:
 
     def best(self, attempt: _Capture) -> _Captured:
         """The capture that depends least on the example: loops are kept, and questions get the answer of the general case."""
-        names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes, self.model)
+        names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes)
         with one_size_a_name(self.model, names):
             captured = self._general(attempt)
             settled = captured.exported is not None or is_about_shapes(captured.error) or CONFLICTS in str(captured.error)
