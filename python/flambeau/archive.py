@@ -14,7 +14,8 @@ from torch.utils import _pytree
 
 from . import errors
 from .capture.dynamic_shapes import by_argument, dimension_names, program_arguments
-from .state import kept_state
+from .feed.weights import lacks_bytes
+from .state import kept_random_numbers, kept_state
 
 __all__ = ["save"]
 
@@ -33,7 +34,8 @@ def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_
     - ``dimension_names``: the user's names, as ``{"input", "dim", "name"}``,
       where input counts the tensors among the flattened arguments;
     - ``expected_outputs``: the outputs of the example inputs, as
-      ``{"dtype", "sizes", "data"}`` with the bytes in base64.
+      ``{"dtype", "sizes", "data"}`` with the bytes in base64; None where the
+      program has no example or no weights.
 
     Args:
         exported_program: What ``torch.export.export`` returned.
@@ -68,15 +70,15 @@ def _operator_schemas(exported: ExportedProgram) -> list[str]:
 
 
 def _expected_outputs(exported: ExportedProgram) -> list[dict[str, Any]] | None:
-    if exported.example_inputs is None:
+    if exported.example_inputs is None or lacks_bytes(exported):
         return None
     args, kwargs = _pytree.tree_map(
         lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, exported.example_inputs
     )
     module = exported.module()
-    with torch.no_grad(), kept_state(module):
+    with torch.no_grad(), kept_state(module), kept_random_numbers():
         outputs = _pytree.tree_leaves(module(*args, **kwargs))
-        return [_encode(torch.as_tensor(output)) for output in outputs if output is not None]
+        return [_encode(torch.as_tensor(output)) for output in outputs if output is not None and not isinstance(output, str)]
 
 
 def _encode(tensor: torch.Tensor) -> dict[str, Any]:

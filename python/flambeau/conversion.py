@@ -43,7 +43,7 @@ def convert(
     *,
     opset_version: int | None = None,
     external_data: bool | str | None = None,
-    metadata: str = "default",
+    metadata: str | None = None,
     target: str = "ort",
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -72,7 +72,8 @@ def convert(
             into ``dst`` + ".data"; "never" (or False) keeps one file; "reference"
             leaves them in ``src`` and points there.
         metadata: What the model says about its origin: "release" (nothing),
-            "namespace", "default", "debug" (stack traces too).
+            "namespace", "default", "debug" (stack traces too). None means "default", and
+            below opset 18 "release": metadata needs IR version 10.
         target: What runs the model: "ort" casts around kernels that onnxruntime
             lacks, "strict" has no such casts.
         input_names: Names of the inputs, in order; fewer are fine.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
 from torch.utils import _pytree
 
-__all__ = ["copied", "with_the_gradients_it_asks_for"]
+__all__ = ["copied", "deeply_copied", "with_the_gradients_it_asks_for"]
 
 _Results = TypeVar("_Results")
 
@@ -16,6 +17,16 @@ _Results = TypeVar("_Results")
 def copied(values: Any) -> Any:
     """Arguments or results with copies of their tensors: a model may write to what it is given, and compute gradients of it."""
     return _pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad), values)
+
+
+def deeply_copied(values: Any) -> Any:
+    """The same with copies of whatever else they hold, of which views of one memory stay such.
+
+    What another network has computed with gradients, which `copy.deepcopy` refuses, is a leaf of its own.
+    """
+    leaves = _pytree.tree_leaves(values)
+    computed = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and not leaf.is_leaf]
+    return copy.deepcopy(values, {id(tensor): tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in computed})
 
 
 def with_the_gradients_it_asks_for(run: Callable[[], _Results], *, asks: bool = False) -> _Results:

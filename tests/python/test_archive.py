@@ -38,14 +38,18 @@ def archive(tmp_path):
     return model, path
 
 
+def extra_of(path):
+    with zipfile.ZipFile(path) as file:
+        (name,) = [name for name in file.namelist() if name.endswith("extra/flambeau.json")]
+        return json.loads(file.read(name))
+
+
 def test_save_adds_names_and_outputs(archive):
     model, path = archive
     extra_files = {"flambeau.json": ""}
     loaded = torch.export.load(path, extra_files=extra_files)
     torch.testing.assert_close(loaded.module()(*ARGS)[0], model(*ARGS)[0])
-    with zipfile.ZipFile(path) as file:
-        (name,) = [name for name in file.namelist() if name.endswith("extra/flambeau.json")]
-        extra = json.loads(file.read(name))
+    extra = extra_of(path)
     assert extra["dimension_names"] == [
         {"input": 0, "dim": 0, "name": "batch"},
         {"input": 1, "dim": 0, "name": "batch"},
@@ -54,6 +58,25 @@ def test_save_adds_names_and_outputs(archive):
     assert (first["dtype"], first["sizes"], seven["dtype"]) == ("float32", [3, 2], "int64")
     values = torch.frombuffer(bytearray(base64.b64decode(first["data"])), dtype=torch.float32)
     torch.testing.assert_close(values.reshape(3, 2), model(*ARGS)[0])
+
+
+class Noisy(torch.nn.Module):
+    def forward(self, x):
+        return {"y": x + torch.randn_like(x), "name": "text"}
+
+
+def test_what_save_runs_leaves_no_trace(tmp_path):
+    exported = torch.export.export(Noisy(), (torch.ones(2, 3),))
+    before = torch.get_rng_state()
+    flambeau.save(exported, tmp_path / "model.pt2")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(extra_of(tmp_path / "model.pt2")["expected_outputs"]) == 1
+
+
+def test_save_of_a_program_without_weights(tmp_path):
+    exported = torch.export.export(torch.nn.Linear(3, 2, device="meta"), (torch.ones(1, 3, device="meta"),))
+    flambeau.save(exported, tmp_path / "model.pt2")
+    assert extra_of(tmp_path / "model.pt2")["expected_outputs"] is None
 
 
 def test_convert(archive, tmp_path):
@@ -297,3 +320,9 @@ def test_a_program_captured_within_autocast(dtype, tmp_path):
     program = flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
     (got,) = program(x)
     torch.testing.assert_close(got, expected, rtol=2e-2, atol=2e-2)
+
+
+def test_metadata_is_that_of_exports(archive, tmp_path):
+    for opset, version, said in ((13, 7, False), (18, 10, True)):
+        model = flambeau.convert(archive[1], tmp_path / "model.onnx", opset_version=opset).model_proto
+        assert (model.ir_version, any(node.metadata_props for node in model.graph.node)) == (version, said)

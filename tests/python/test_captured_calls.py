@@ -459,3 +459,27 @@ def test_products_of_groups_of_floats(left, right, ends):
     model = model_of(lambda a, b, *offs: F.grouped_mm(a, b, offs=offs[0] if offs else None))
     args = torch.randn(left), torch.randn(right), *([torch.tensor(ends, dtype=torch.int32)] if ends else [])
     torch.testing.assert_close(flambeau.export(model, args)(*args)[0], model(*args))
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project = torch.nn.LazyLinear(3)
+
+    def forward(self, x):
+        state, states = torch.zeros(3), []
+        for row in x:
+            state = torch.tanh(self.project(row) + state)
+            states.append(state)
+        return torch.stack(states)
+
+
+def test_an_example_that_another_network_computed():
+    """A tensor with a history of gradients, which Python does not copy."""
+    model, encoder = Recurrent(), torch.nn.Linear(3, 3)
+    program = flambeau.export(model, (encoder(torch.randn(4, 3)),), dynamic_shapes=({0: "n"},), verbose=False)
+    for n in (4, 6):
+        x = torch.randn(n, 3)
+        torch.testing.assert_close(program(x)[0], model(x))
+    flambeau.onnx.verification.verify(model, (encoder(torch.randn(4, 3)),))
+    assert not flambeau.onnx.verification.find_mismatch(model, (encoder(torch.randn(4, 3)),)).has_mismatch()

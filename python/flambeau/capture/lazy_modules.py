@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
 
+from ..eager import deeply_copied
 from ..held import held_by
 from ..state import kept_state
 from .surroundings import mode
@@ -26,6 +26,6 @@ def make_weights(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         return
     lazy = [module for module in model.modules() if any(map(is_lazy, (*module._parameters.values(), *module._buffers.values())))]
     if lazy:
-        args, kwargs = copy.deepcopy((args, kwargs))
+        args, kwargs = deeply_copied((args, kwargs))
         with contextlib.suppress(Exception), torch.no_grad(), mode(model, False), kept_state(model, held_by(model, remembered=True, but=lazy)):
             model(*args, **kwargs)

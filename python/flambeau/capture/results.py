@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from ..eager import with_the_gradients_it_asks_for
+from ..eager import deeply_copied, with_the_gradients_it_asks_for
 from ..state import kept_state
 from .decomposition import operators
 from .operators.flex_attention import dense_flex_attention
@@ -48,7 +47,7 @@ def results_of(
     call = functools.partial(torch.nn.Module.__call__, module) if isinstance(module, torch.fx.GraphModule) else module
 
     def run() -> list[Any]:
-        given, named = copy.deepcopy((args, kwargs))
+        given, named = deeply_copied((args, kwargs))
         with torch.random.fork_rng(), kept(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
             torch.manual_seed(seed)
             leaves = _pytree.tree_leaves(call(*given, **named))

@@ -23,6 +23,7 @@ from ..options import make_options
 from ..capture import unwrapped
 from ..capture.traces.tracing import traced_module
 from ..converted import Conversion
+from ..eager import deeply_copied
 from ..errors import OnnxExporterError, VerificationError, error_of
 from ..exporter import example_call
 from ..feed.script_graph import import_graph
@@ -187,7 +188,7 @@ def verify(
         for given, named in [(args, kwargs), *(example_call(model, each, None) for each in additional_test_inputs or ())]:
             with torch.no_grad(), utils.select_model_mode_for_export(model, training):
                 # The model may write to its inputs, and to itself.
-                expected = _clone(model)(*copy.deepcopy(given), **copy.deepcopy(named))
+                expected = _clone(model)(*deeply_copied(given), **deeply_copied(named))
             _compare(_run(program, _input_values(program, given, named, options), options), expected, options)
 
 
@@ -343,7 +344,7 @@ class GraphInfo:
     def _compare(self, options: VerificationOptions) -> None:
         function = torch._C._create_function_from_graph("partition", _returning_one(self.graph))
         with torch.no_grad():
-            results = function(*copy.deepcopy(self.input_args))
+            results = function(*deeply_copied(self.input_args))
         self.pt_outs = [results] if len(list(self.graph.outputs())) == 1 else list(results)
         self.mismatch_error = None
         if not self.pt_outs:
