@@ -84,8 +84,15 @@ Relation From(Decision decision, auto unless_one) {
   return relation == Relation::kMaybe && unless_one() == Decision::kNo ? Relation::kIfOne : relation;
 }
 
+// Whether only a run knows the argument.
+bool IsOpen(const Graph& graph, NodeId node, std::string_view argument) {
+  const Attribute* attribute = graph.FindAttribute(node, argument);
+  return attribute != nullptr && std::holds_alternative<Operand>(*attribute);
+}
+
 Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const Type& to) {
   if (from.dtype != to.dtype || IsTrue(graph, node, "copy")) return Relation::kFresh;
+  if (IsOpen(graph, node, "copy")) return Relation::kMaybe;
   // Types do not say on which device a value lives.
   if (const Attribute* device = graph.FindAttribute(node, "device"); device && !std::holds_alternative<None>(*device))
     return Relation::kMaybe;
@@ -114,6 +121,7 @@ Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, co
     case When::kUnless: {
       const Attribute* p = graph.FindAttribute(node, "p");
       const double* probability = p ? std::get_if<double>(p) : nullptr;
+      if (IsOpen(graph, node, "train")) return Relation::kMaybe;
       const bool copies = IsTrue(graph, node, "train") && (probability == nullptr || *probability != 0);
       return copies ? Relation::kFresh : Relation::kAlias;
     }

@@ -94,7 +94,11 @@ Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> argument
     if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
   if (WantsRows(node, arguments, heap_)) return OnRows(*this, node, arguments);
   if (WantsColumns(node, arguments, heap_)) return OnColumns(*this, node, arguments);
-  if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
+  if (const Builtin builtin = FindBuiltin(node.kind)) {
+    const auto optional = std::ranges::find_if(arguments, &Val::Is<OptionalVal>);
+    if (optional != arguments.end() && !TakesOptionals(node.kind)) return CallOnEachPath(node, optional->As<OptionalVal>()->present);
+    return builtin(*this, node, arguments);
+  }
   return CallOperator(node, arguments);
 }
 

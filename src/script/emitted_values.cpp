@@ -39,6 +39,8 @@ Result<Val> Emitter::NumbersTensor(const Vals& numbers, std::optional<DType> giv
   int64_t dtype = numbers.empty() ? Info(floats).torch_code : Info(DType::kBool).torch_code;
   for (const Val& number : numbers)
     if (const int64_t other = DtypeOf(number, graph_, floats); Order(other) > Order(dtype)) dtype = other;
+  if (std::ranges::any_of(numbers, &Val::Is<std::complex<double>>))
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, "makes a tensor of a list of complex numbers");
   if (numbers.empty()) return Call1("aten::zeros", {ListVal{heap_.Add({.elements = {int64_t{0}}})}, dtype});
   if (std::ranges::all_of(numbers, &Val::IsConstantNumber) && ByteSize(floats) >= 4) return ConstantTensor(numbers, dtype);
   Vals tensors;

@@ -93,6 +93,8 @@ class Evaluator {
   uint32_t modes() const { return static_cast<uint32_t>(source_.objects.size()); }
   // Names the last If after which less is known than on its paths.
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
+  // The node once for each answer to the condition: with what is None, or a flag that is known, on that path.
+  Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
@@ -192,7 +194,6 @@ class Evaluator {
   torchscript::Value* NameOf(Val value);
   std::optional<ValueId> WhatDecides(const Node& node, std::span<const Val> arguments) const;
   const Node* OnEachPath(const Node& node, ValueId condition);
-  Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
   const Node* Parted(const Node& node);
   // axes.cpp
   Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
@@ -252,6 +253,8 @@ class Evaluator {
 using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // nullptr if the kind ("aten::append", "prim::TupleUnpack") is none.
 Builtin FindBuiltin(std::string_view kind);
+// Whether it takes what is None on some paths only, as what asks for that or passes values on does; others are called on each path.
+bool TakesOptionals(std::string_view kind);
 // A function of Python's numbers that is an operator on tensors, of this dtype.
 struct TensorFunction {
   std::string_view kind, op;

@@ -121,3 +121,54 @@ def test_nothing_is_decided_by_text_that_only_a_run_knows(asks):
     unit = torch.jit.CompilationUnit(f"def forward(x):\n  s = str(x.size(0))\n  return x + {asks}\n")
     with pytest.raises(flambeau.errors.OnnxExporterError, match="text that is known at run time only"):
         flambeau.export(unit.forward, (torch.zeros(7),), dynamic_axes={"x": [0]}, input_names=["x"], dynamo=False)
+
+
+FLOATS = [0.0, -0.0, 1.0, -2.75, 0.1, 1e-5, 1 / 3, 1e9, 123456789012345678.0, 1e18, 1e19, 1.5e300, float("inf"), float("-inf"), float("nan")]
+
+
+class TextsOfFloats(nn.Module):
+    def forward(self, x, numbers: List[float]):
+        texts: List[str] = []
+        for number in numbers:
+            texts.extend([str(number), "{}".format(number), "%s" % number, "%f" % number])
+        return x, texts + ["%d" % 2.75, "%i" % -2.75, "%f" % 3, "%d" % 3, str([1.0, 2.5])]
+
+
+def test_floats_as_torchscript_writes_them():
+    """Numbers, unlike text, are what a model gives: each text's place among all of them."""
+    scripted = torch.jit.script(TextsOfFloats())
+    places = {text: i for i, text in enumerate(dict.fromkeys(scripted(torch.zeros(2), FLOATS)[1]))}
+    finite = [each for each in FLOATS if each - each == 0]
+    unit = torch.jit.CompilationUnit(
+        f"""def forward(x):
+  places = {places}
+  for number in {finite}:
+    for text in [str(number), "{{}}".format(number), "%s" % number, "%f" % number]:
+      x = x * 3 + places[text]
+  for text in ["%d" % 2.75, "%i" % -2.75, "%f" % 3, "%d" % 3, str([1.0, 2.5])]:
+    x = x * 3 + places[text]
+  return x
+"""
+    )
+    x = torch.zeros(1, dtype=torch.int64)
+    (result,) = flambeau.export(unit.forward, (x,), verbose=False, dynamo=False)(x)
+    assert torch.equal(result, unit.forward(x))
+
+
+OFTEN = {"split": 'len("a,b,c,d".split(",", n))', "rsplit": 'len("a,b,c,d".rsplit(",", n))', "blanks": 'len("a b c d".split(None, n))',
+         "replace": 'len("a,b,c,d".replace(",", ";;", n))'}
+
+
+@pytest.mark.parametrize("asks", OFTEN.values(), ids=OFTEN)
+def test_text_is_changed_as_often_as_a_path_says(asks):
+    unit = torch.jit.CompilationUnit(f"def forward(x):\n  n = 1\n  if bool(x.sum() > 0):\n    n = 2\n  return x + {asks}\n")
+    program = flambeau.export(unit.forward, (torch.zeros(7),), verbose=False, dynamo=False)
+    for x in (torch.zeros(7), torch.ones(7)):
+        assert torch.equal(program(x)[0], unit.forward(x))
+
+
+@pytest.mark.parametrize("asks", [asks for asks in OFTEN.values() if "None" not in asks])
+def test_text_is_not_changed_as_often_as_only_a_run_knows(asks):
+    unit = torch.jit.CompilationUnit(f"def forward(x):\n  n = int(x.sum())\n  return x + {asks}\n")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="as often as only a run knows"):
+        flambeau.export(unit.forward, (torch.zeros(7),), verbose=False, dynamo=False)

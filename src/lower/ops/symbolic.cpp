@@ -146,6 +146,15 @@ Scalar SymMin(Lowering& to, Scalar a, Scalar b) {
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Min(x, y); },
       [](double x, double y) { return std::min(x, y); }, [&](Tensor x, Tensor y) { return to.Min({x, y}); });
 }
+// TorchScript's, of which the second is the answer wherever the first is not larger: a NaN beside a number may be either.
+template <bool kLargest>
+Scalar ScriptExtreme(Lowering& to, Scalar a, Scalar b) {
+  if (CommonKind(a, b) != DType::kFloat64 || a.is_complex() || b.is_complex()) return kLargest ? SymMax(to, a, b) : SymMin(to, a, b);
+  const auto first = [](double x, double y) { return kLargest ? x > y : x < y; };
+  if (const auto constant = FoldConstants(a, b, [&](double x, double y) { return first(x, y) ? x : y; })) return *constant;
+  const Tensor x = to.NumberOf(a, DType::kFloat64), y = to.NumberOf(b, DType::kFloat64);
+  return RunTime(to.Where(kLargest ? to.Greater(x, y) : to.Less(x, y), x, y));
+}
 Scalar Shift(Lowering& to, Scalar a, Scalar b, bool left) {
   constexpr int64_t kBits = 64;
   if (a.is_constant() && b.is_constant() && IsExpr(a) && IsExpr(b) && b.AsInt() >= 0 && b.AsInt() < kBits)
@@ -398,6 +407,8 @@ constexpr OpRow kRows[] = {
     Op<ToFloat>("torch::sym_float(Scalar a) -> Scalar"),
     Op<Trunc>("torch::sym_int(Scalar a) -> Scalar"),
     Op<IfThenElse>("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar"),
+    Op<ScriptExtreme<true>>("script::max(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<ScriptExtreme<false>>("script::min(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<SymMax>("torch::sym_max(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<SymMin>("torch::sym_min(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<Not>("torch::sym_not(Scalar a) -> bool"),

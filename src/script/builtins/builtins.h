@@ -34,6 +34,19 @@ std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: consta
 std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
 
 // --- what they share ---------------------------------------------------------
+// Calls the function with flags that are known, on each path where paths decide them.
+template <Builtin kFunction>
+Result<Vals> OfKnownFlags(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments) {
+  Vals known(arguments.begin(), arguments.end());
+  for (Val& each : known) {
+    const auto* number = each.As<NumberVal>();
+    if (number == nullptr || evaluator.emit().TypeOf(number->id).kind != TypeKind::kBool) continue;
+    const auto flag = evaluator.KnownBool(each);
+    if (!flag) return evaluator.CallOnEachPath(node, number->id);
+    each = *flag;
+  }
+  return kFunction(evaluator, node, known);
+}
 // Whether a dict has the key, or a text the part.
 Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // Takes the element at a place, or the entry of a key, out of a list or dict.

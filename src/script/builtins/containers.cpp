@@ -434,7 +434,7 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
     op = node.kind == "prim::min" ? "_operator::and_" : "_operator::or_";
   Val best = elements[0];
   for (size_t i = 1; i < elements.size(); ++i) {
-    FLAMBEAU_TRY(best, evaluator.emit().Call1(op, {best, elements[i]}));
+    FLAMBEAU_TRY(best, evaluator.emit().Call1(op, {elements[i], best}));  // the first is it unless a later one is beyond it
   }
   return Vals{std::move(best)};
 }

@@ -78,7 +78,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::einsum", &Einsum},
     {"aten::pin_memory", &Itself},
     {"aten::requires_grad_", &Itself},
-    {"aten::to", &To},
+    {"aten::to", &OfKnownFlags<&To>},
 };
 
 }  // namespace

@@ -295,9 +295,9 @@ Result<Vals> ReluCell(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"aten::quantized_gru", &Gru},
-    {"aten::quantized_lstm", &Lstm},
-    {"quantized::make_quantized_cell_params_dynamic", &MakeCell<false>},
+    {"aten::quantized_gru", &OfKnownFlags<&Gru>},
+    {"aten::quantized_lstm", &OfKnownFlags<&Lstm>},
+    {"quantized::make_quantized_cell_params_dynamic", &OfKnownFlags<&MakeCell<false>>},
     {"quantized::make_quantized_cell_params_fp16", &MakeCell<true>},
     {"quantized::quantized_gru_cell_dynamic", &GruCell},
     {"quantized::quantized_lstm_cell_dynamic", &LstmCell},

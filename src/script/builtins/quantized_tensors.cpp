@@ -338,7 +338,7 @@ constexpr BuiltinRow kMakers[] = {
     {"aten::dequantize", &DequantizeOperator},
     {"aten::quantize_per_channel", &QuantizePerChannel},
     {"aten::quantize_per_tensor", &QuantizePerTensor},
-    {"aten::quantize_per_tensor_dynamic", &QuantizeDynamically},
+    {"aten::quantize_per_tensor_dynamic", &OfKnownFlags<&QuantizeDynamically>},
 };
 
 struct KindsRow {

@@ -45,8 +45,8 @@ constexpr NumberRow kNumberRows[] = {
     {"aten::sqrt", "math::sqrt"},
     {"aten::sub", "_operator::sub"},
     {"prim::abs", "_operator::abs"},
-    {"prim::max", "torch::sym_max"},
-    {"prim::min", "torch::sym_min"},
+    {"prim::max", "script::max"},
+    {"prim::min", "script::min"},
 };
 
 // Functions of numbers that only tensors have operators for.
@@ -106,6 +106,16 @@ Builtin FindBuiltin(std::string_view kind) {
     return index;
   }();
   return rows->ValueOr(kind, nullptr);
+}
+
+bool TakesOptionals(std::string_view kind) {
+  static const auto* rows = [] {
+    auto* index = new StaticIndex<bool>;
+    for (const auto table : {ValueBuiltins(), InstanceBuiltins(), ContainerBuiltins()})
+      for (const BuiltinRow& row : table) index->Add(row.kind, true);
+    return index;
+  }();
+  return rows->contains(kind);
 }
 
 }  // namespace flambeau::script

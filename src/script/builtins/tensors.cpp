@@ -158,7 +158,12 @@ Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 
 Result<Vals> DeviceOf(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (const auto* text = arguments[0].As<std::string>()) return Vals{DeviceVal{*text}};
+  if (const auto* text = arguments[0].As<std::string>()) {
+    if (arguments.size() < 2 || arguments[1].Is<Nothing>()) return Vals{DeviceVal{*text}};
+    const auto number = arguments[1].AsInt();
+    if (!number) return evaluator.Unsupported("names a device by a number that only a run knows");
+    return Vals{DeviceVal{fmt::format("{}:{}", *text, *number)}};
+  }
   return Vals{DeviceVal{evaluator.device()}};
 }
 
@@ -459,14 +464,14 @@ constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], 
 
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
-    {"aten::__interpolate", &Interpolate},
-    {"aten::__upsample", &Interpolate},
-    {"aten::__upsample_bilinear", &UpsampleBilinear},
-    {"aten::__upsample_nearest", &Interpolate},
+    {"aten::__interpolate", &OfKnownFlags<&Interpolate>},
+    {"aten::__upsample", &OfKnownFlags<&Interpolate>},
+    {"aten::__upsample_bilinear", &OfKnownFlags<&UpsampleBilinear>},
+    {"aten::__upsample_nearest", &OfKnownFlags<&Interpolate>},
     {"aten::_infer_size", &BroadcastShapes},
-    {"aten::_upsample_nearest_exact1d", &Upsample},
-    {"aten::_upsample_nearest_exact2d", &Upsample},
-    {"aten::_upsample_nearest_exact3d", &Upsample},
+    {"aten::_upsample_nearest_exact1d", &OfKnownFlags<&Upsample>},
+    {"aten::_upsample_nearest_exact2d", &OfKnownFlags<&Upsample>},
+    {"aten::_upsample_nearest_exact3d", &OfKnownFlags<&Upsample>},
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},
@@ -485,13 +490,13 @@ constexpr BuiltinRow kRows[] = {
     {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
     {"aten::unsafe_split_with_sizes", &SplitTensor},
-    {"aten::upsample_bicubic2d", &Upsample},
-    {"aten::upsample_bilinear2d", &Upsample},
-    {"aten::upsample_linear1d", &Upsample},
-    {"aten::upsample_nearest1d", &Upsample},
-    {"aten::upsample_nearest2d", &Upsample},
-    {"aten::upsample_nearest3d", &Upsample},
-    {"aten::upsample_trilinear3d", &Upsample},
+    {"aten::upsample_bicubic2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_bilinear2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_linear1d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest1d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest3d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_trilinear3d", &OfKnownFlags<&Upsample>},
     {"prim::ConstantChunk", &ConstantChunk},
     {"prim::NumToTensor", &NumberToTensor},
     {"prim::abs", &Absolute},

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "script/builtins/builtins.h"
 
@@ -28,6 +29,14 @@ Failure NoText(Evaluator& evaluator) {
   return evaluator.Unsupported("works on text that is known at run time only");
 }
 
+// How often at most something is done to the text; a negative number is without bound, as none is.
+Result<int64_t> MostOf(Evaluator& evaluator, Arguments arguments, size_t i) {
+  if (i >= arguments.size() || arguments[i].Is<Nothing>()) return int64_t{-1};
+  const auto most = arguments[i].AsInt();
+  if (!most) return evaluator.Unsupported("works on text as often as only a run knows");
+  return std::max<int64_t>(*most, -1);
+}
+
 template <bool kLeft, bool kRight>
 Result<Vals> Strip(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
@@ -44,18 +53,18 @@ Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) 
   if (!arguments[0].Is<std::string>()) return SplitTensor(evaluator, node, arguments);
   const std::string& text = *arguments[0].As<std::string>();
   const auto* separator = arguments.size() > 1 ? arguments[1].As<std::string>() : nullptr;
-  int64_t left = std::max<int64_t>(arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1, -1);
   Vals parts;
-  if (separator == nullptr) {  // runs of blanks
+  if (separator == nullptr) {  // at all runs of blanks: TorchScript takes no heed of how many splits are asked for
     size_t begin = text.find_first_not_of(kBlanks);
     while (begin != text.npos) {
-      const size_t end = left-- == 0 ? text.npos : text.find_first_of(kBlanks, begin);
+      const size_t end = text.find_first_of(kBlanks, begin);
       parts.emplace_back(text.substr(begin, end == text.npos ? text.npos : end - begin));
       begin = text.find_first_not_of(kBlanks, std::min(end, text.size()));
     }
     return Vals{evaluator.List(std::move(parts))};
   }
   if (separator->empty()) return evaluator.Unsupported("splits text at empty text");
+  FLAMBEAU_TRY(int64_t left, MostOf(evaluator, arguments, 2));
   size_t begin = 0;
   for (size_t at = text.find(*separator); at != text.npos && left-- != 0; at = text.find(*separator, begin)) {
     parts.emplace_back(text.substr(begin, at - begin));
@@ -71,7 +80,7 @@ Result<Vals> SplitFromEnd(Evaluator& evaluator, const Node&, Arguments arguments
   if (texts.size() < 2) return NoText(evaluator);
   const auto& [text, separator] = std::pair(texts[0], texts[1]);
   if (separator.empty()) return evaluator.Unsupported("splits text at empty text");
-  int64_t left = std::max<int64_t>(arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1, -1);
+  FLAMBEAU_TRY(int64_t left, MostOf(evaluator, arguments, 2));
   Vals parts;
   size_t end = text.size();
   for (size_t at; left-- != 0 && end >= separator.size() && (at = text.rfind(separator, end - separator.size())) != text.npos; end = at)
@@ -147,8 +156,7 @@ Result<Vals> Join(Evaluator& evaluator, const Node&, Arguments arguments) {
 Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
-  // A negative number is all.
-  uint64_t left = arguments.size() > 3 ? static_cast<uint64_t>(arguments[3].AsInt().value_or(-1)) : UINT64_MAX;
+  FLAMBEAU_TRY(int64_t left, MostOf(evaluator, arguments, 3));
   const std::string& text = texts[0];
   std::string out;
   size_t begin = 0;
@@ -226,8 +234,20 @@ Result<Vals> Digits(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{fmt::format("{}0{}{}", *number < 0 ? "-" : "", kPrefix, digits)};
 }
 
+// A value as a directive says; integers are cut to, and floats written as, the C types of TorchScript.
+Result<std::string> Formatted(Evaluator& evaluator, const Node& node, char directive, const Val& value) {
+  if (directive == 's' || value.Is<NumberVal>()) return TextOf(evaluator, value);
+  const auto* number = value.As<double>();
+  const auto integer = value.Is<int64_t>() ? value.AsInt() : std::nullopt;
+  if (number == nullptr && !integer) return evaluator.Raise(node, fmt::format("formats by '%{}' what is no number", directive));
+  if (directive == 'f') return fmt::format("{:f}", static_cast<float>(number != nullptr ? *number : static_cast<double>(*integer)));
+  if (integer) return fmt::format("{}", *integer);
+  if (!(std::abs(*number) < 2147483648.0)) return evaluator.Unsupported(fmt::format("formats a float by '%{}' that is no int of C", directive));
+  return fmt::format("{}", static_cast<int64_t>(*number));
+}
+
 // "%d of %s": the directives without widths.
-Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> PercentFormat(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* pattern = arguments[0].As<std::string>();
   if (pattern == nullptr) return NoText(evaluator);
   Vals values(arguments.begin() + 1, arguments.end());
@@ -246,12 +266,8 @@ Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments argument
     }
     if (std::string_view("dsif").find(directive) == std::string_view::npos || next == values.size())
       return evaluator.Unsupported(fmt::format("formats text by '%{}'", directive));
-    const Val& value = values[next++];
-    if (directive == 'f' && value.Is<double>()) {
-      out += fmt::format("{:f}", *value.As<double>());
-    } else {
-      out += TextOf(evaluator, value);
-    }
+    FLAMBEAU_TRY(const std::string part, Formatted(evaluator, node, directive, values[next++]));
+    out += part;
   }
   return Vals{out};
 }

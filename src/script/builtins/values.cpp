@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "script/builtins/builtins.h"
 #include "script/list_order.h"
@@ -73,11 +74,18 @@ std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
 
 namespace {
 
+// As TorchScript has it: "1." of a whole number, else 17 digits.
+std::string TextOfDouble(double value) {
+  constexpr double kBeyond = 9223372036854775808.0;  // int64
+  if (std::abs(value) < kBeyond && std::trunc(value) == value) return fmt::format("{}.", static_cast<int64_t>(value));
+  return fmt::format("{:.17g}", value);
+}
+
 std::string TextOfBounded(Evaluator& evaluator, const Val& value) {
   if (const auto* text = value.As<std::string>()) return *text;
   if (const auto* i = value.As<int64_t>()) return fmt::format("{}", *i);
   if (const auto* b = value.As<bool>()) return *b ? "True" : "False";
-  if (const auto* d = value.As<double>()) return fmt::format("{}", *d);
+  if (const auto* d = value.As<double>()) return TextOfDouble(*d);
   if (const auto* device = value.As<DeviceVal>()) return device->text;
   if (value.Is<Nothing>()) return "None";
   if (const auto* list = value.As<ListVal>()) {
@@ -179,6 +187,20 @@ Vals AsNumbers(Evaluator& evaluator, Arguments arguments) {
   return numbers;
 }
 
+// Whether two names are of one tensor, unless paths of the program decide it.
+std::optional<bool> AreOneObject(Storages& storages, ValueId a, ValueId b) {
+  const auto objects = storages.ObjectsOf(a), others = storages.ObjectsOf(b);
+  if (objects.front() == others.front()) return true;
+  if (std::ranges::find_first_of(objects, others) != objects.end()) return std::nullopt;
+  const ValueId both[] = {a, b};
+  return storages.StorageOf(a) == storages.StorageOf(b) || storages.AreApart(both) ? std::optional(false) : std::nullopt;
+}
+
+Failure UnknownIdentity(Evaluator& evaluator, std::string_view what) {
+  return evaluator.sink().Error(DiagnosticKind::kUnknownAliasing, fmt::format("asks whether two {} are one, which paths of the program decide", what), {},
+                                "let the paths set a flag, and ask for that");
+}
+
 Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
   if (b.Is<Nothing>()) evaluator.kept_inputs().NoteAsked(node, a);
@@ -186,9 +208,15 @@ Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (optional != nullptr) return Not(evaluator, node, Vals{NumberVal{optional->present}});
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};
   const auto *x = a.As<ListVal>(), *y = b.As<ListVal>();
-  if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
+  if (x != nullptr && y != nullptr) {
+    if (x->cell != y->cell && MayBeSame(evaluator.heap(), x->cell, y->cell)) return UnknownIdentity(evaluator, "lists or dicts");
+    return Vals{x->cell == y->cell};
+  }
   const auto *s = a.As<TensorVal>(), *t = b.As<TensorVal>();
-  if (s != nullptr && t != nullptr) return Vals{s->id == t->id};
+  if (s != nullptr && t != nullptr) {
+    const auto one = AreOneObject(evaluator.emit().storages(), s->id, t->id);
+    return one ? Result<Vals>(Vals{*one}) : UnknownIdentity(evaluator, "tensors");
+  }
   const Vals numbers = AsNumbers(evaluator, arguments);
   if (numbers[0].IsNumber() && numbers[1].IsNumber()) {
     FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {numbers[0], numbers[1]}));
