@@ -457,10 +457,11 @@ class _Export:
     def _engine_model(self, source: Source) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
         """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
         artifacts, translations = self.artifacts, self.translations
-        causes = self.translators.errors, translations.symbolic.errors
         if source.exported is not None:
             translations.forget()
         while True:
+            self.translators.errors.clear()  # of captures that were given up, and of calls that fall back
+            translations.symbolic.errors.clear()
             try:
                 built = artifacts.timed("hand over to the engine", lambda: source.build(self.export_params))
             except OnnxExporterError as error:
@@ -468,7 +469,7 @@ class _Export:
                     self.options.set_translations(translations.translators())
                     continue
                 artifacts.write_failure(str(error))
-                raise _with_cause(error, *causes)
+                raise self._with_cause(error)
             with shown_progress(self.progress) as shown:
                 model, diagnostics, record = _engine.convert_with_report(built, self.options, shown)
             if model is not None or not translations.fall_back(diagnostics):
@@ -478,8 +479,16 @@ class _Export:
         artifacts.engine_model = model
         if model is None:
             artifacts.write()
-            raise _with_cause(error_of(diagnostics), *causes)
+            raise self._with_cause(error_of(diagnostics))
         return model, [*source.diagnostics, *diagnostics]
+
+    def _with_cause(self, error: OnnxExporterError) -> Exception:
+        """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
+        if (failure := self.translations.symbolic.failure()) is not None:
+            failure.add_note(str(error))
+            return failure
+        error.__cause__ = next(iter(self.translators.errors), None)
+        return error
 
     def _of_what_does_not_run(self, error: OnnxExporterError) -> CaptureError | None:
         """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
@@ -522,15 +531,6 @@ def _add_functions(
         from .onnx._functions import with_functions
 
         program.replace_proto(with_functions(program.model_proto, model, modules, calls))
-
-
-def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:
-    """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
-    if symbolic:
-        symbolic[0].add_note(str(error))
-        return symbolic[0]
-    error.__cause__ = next(iter(by_table), None)
-    return error
 
 
 def _with_assumptions(source: Source) -> Source:
