@@ -8,8 +8,7 @@ import functools
 import inspect
 import io
 import os
-import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ from torch.export import ExportedProgram
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
-from .calls import with_distinct_tensors
 from .capture import (
     draws,
     factors_asked_for,
@@ -41,8 +39,9 @@ from .errors import (
     warn,
     warn_of,
 )
+from .examples import example_call
 from .feed.places import calls_around
-from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
+from .feed.script_inputs import SCRIPTS, holds_packed_weights
 from .feed.weights import lacks_bytes
 from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode, with_current_arguments
 from .names import distinguish
@@ -61,7 +60,7 @@ from .torch_names import found
 from .translation import Translators
 from .verification import archived_reference, as_reference, verify_and_locate
 
-__all__ = ["example_call", "export"]
+__all__ = ["export"]
 
 errors.adopt_torch_errors()
 
@@ -280,18 +279,16 @@ def export(
     )
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     job = _Export(model, args, kwargs, options, translators, translations, capture_options, artifacts, progress, export_params)
-    source = job.captured(dump=dump_exported_program)
-    program = job.converted(source)
-    _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
-    try:
+    with artifacts.recorded():
+        source = job.captured(dump=dump_exported_program)
+        program = job.converted(source)
+        _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
         if verify:
             job.verify(program, source, modules=report)
         if f is not None:
             # Weights that are left out are inputs, as torch's TorchScript exporter has it.
             as_inputs = keep_initializers_as_inputs or not (dynamo or export_params)
             artifacts.timed("write the model", lambda: _save(program, f, external_data, export_params, as_inputs))
-    finally:
-        artifacts.write()
     if verbose:
         assert artifacts.engine_model is not None
         print(readable(artifacts.engine_model), end="")
@@ -350,6 +347,9 @@ class _Export:
             if source.exported is None or draws(source.exported):
                 warn_of_seeds(seeds)
         self.artifacts.exported = source.exported
+        if dump and source.exported is None and self.capture_options.verbose is not False:
+            converted_from = "an archive" if self.archive is not None else "TorchScript"
+            warn(f"dump_exported_program writes what torch.export captured; this model is converted from {converted_from}, and nothing is written")
         if self.capture_options.torchscript:
             self._distinguish_names()
         return source
@@ -450,7 +450,6 @@ class _Export:
                     return _with_assumptions(exported())
             if isinstance(self.model, torch.nn.Module) and self.capture_options.falls_back_to_trace:
                 return None
-            self.artifacts.write_failure(str(error))
             raise
         return _with_assumptions(source)
 
@@ -468,7 +467,6 @@ class _Export:
                 if translations.fall_back(error.diagnostics):
                     self.options.set_translations(translations.translators())
                     continue
-                artifacts.write_failure(str(error))
                 raise self._with_cause(error)
             with shown_progress(self.progress) as shown:
                 model, diagnostics, record = _engine.convert_with_report(built, self.options, shown)
@@ -478,7 +476,6 @@ class _Export:
         artifacts.take(record)
         artifacts.engine_model = model
         if model is None:
-            artifacts.write()
             raise self._with_cause(error_of(diagnostics))
         return model, [*source.diagnostics, *diagnostics]
 
@@ -560,29 +557,3 @@ def _metadata(asked: str | None, verbose: bool | None, functions: Any) -> str | 
     if verbose and asked in (None, "default"):
         return "debug"
     return "default" if functions and asked != "debug" else asked
-
-
-def example_call(
-    model: torch.nn.Module | ExportedProgram, args: Any, kwargs: dict[str, Any] | None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as (args, kwargs)."""
-    if isinstance(args, (torch.Tensor, bool, int, float, Mapping)):
-        args = (args,)
-    if not isinstance(args, Iterable) or isinstance(args, (str, bytes)) or hasattr(args, "__array__"):
-        raise TypeError(f"args is {reprlib.repr(args)}; it must be a tuple of what forward takes, or a tensor")
-    args = tuple(args)
-    if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        if _takes(model, args[-1]):
-            args, kwargs = args[:-1], args[-1]
-    return with_distinct_tensors(args, dict(kwargs or {}))
-
-
-def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:
-    """Whether these can be keyword arguments of the module."""
-    if isinstance(model, SCRIPTS):
-        return all(name in script_parameters(model) for name in kwargs)
-    parameters = inspect.signature(model.forward).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return all(isinstance(name, str) for name in kwargs)
-    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
-    return all(name in named for name in kwargs)

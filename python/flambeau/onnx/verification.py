@@ -24,7 +24,7 @@ from ..capture import unwrapped
 from ..capture.traces.tracing import traced_module
 from ..converted import Conversion
 from ..errors import OnnxExporterError, VerificationError, error_of
-from ..exporter import example_call
+from ..examples import example_call
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import SCRIPTS, describe, script_arguments
 from ..program import ONNXProgram
