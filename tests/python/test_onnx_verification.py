@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import onnx
 import pytest
 import torch
 
@@ -72,3 +73,20 @@ def test_graphs_as_they_are_lowered(converted):
     folded, kept = (len(info._convert().model_proto.graph.node) for info in found)
     assert folded < kept
     assert not found[1].lower_graph_info.do_constant_folding
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.float8_e4m3fn], ids=str)
+def test_floats_that_numpy_lacks(dtype, tmp_path):
+    class Moved(torch.nn.Module):
+        def forward(self, x):
+            return x.reshape(-1), x.t()
+
+    x = torch.ones(2, 3).to(dtype)
+    for backend in BACKENDS:
+        fonnx.verification.verify(Moved(), (x,), options=fonnx.verification.VerificationOptions(backend=backend))
+    info = fonnx.verification.find_mismatch(Moved(), (x,))
+    folder = Path(info.export_repro(str(tmp_path)), "test_data_set_0")
+    for name, shape in (("input_0", (2, 3)), ("output_0", (6,)), ("output_1", (3, 2))):
+        written = onnx.load_tensor(folder / f"{name}.pb")
+        assert tuple(written.dims) == shape and written.data_type == onnx.load(folder.parent / "model.onnx").graph.input[0].type.tensor_type.elem_type
+        assert onnx.numpy_helper.to_array(written).astype("float32").tolist() == torch.ones(shape).tolist()

@@ -27,7 +27,7 @@ from ..errors import OnnxExporterError, VerificationError, error_of
 from ..examples import example_call
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import SCRIPTS, describe, script_arguments
-from ..program import ONNXProgram
+from ..program import ONNXProgram, _tensor_of
 from ..script_graphs import inlined, without_module
 from ..session import cpu_session, to_numpy
 from ..verification.outputs import as_output, paired
@@ -107,7 +107,7 @@ def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptio
 
         arrays = {value.name: to_numpy(each, value.dtype) for value, each in zip(program.inputs, values, strict=True)}
         results = ReferenceEvaluator(onnx.load(file) if file else program.model_proto).run(None, arrays)
-        return _pytree.tree_map(lambda leaf: None if leaf is None else torch.as_tensor(leaf), results)
+        return _pytree.tree_map(lambda leaf: None if leaf is None else _tensor_of(leaf, torch), results)
     if options.backend != OnnxBackend.ONNX_RUNTIME_CPU:
         import onnxruntime
 
@@ -129,6 +129,8 @@ def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions)
         theirs = as_output(theirs, ours)
         if not options.check_shape and ours.shape != theirs.shape:
             ours, theirs = torch.broadcast_tensors(ours, theirs)
+        if ours.dtype == theirs.dtype and ours.dtype.itemsize == 1 and ours.is_floating_point():
+            ours, theirs = ours.float(), theirs.float()  # torch compares those only by their bits
         try:
             torch.testing.assert_close(ours, theirs, rtol=options.rtol, atol=options.atol, check_dtype=options.check_dtype, equal_nan=True)
         except AssertionError as error:
@@ -311,7 +313,7 @@ class GraphInfo:
             repro_dir: Where the folder goes; None is the current one.
             name: The folder is called "test_" and this; None goes by the graph's id.
         """
-        from onnx import numpy_helper
+        from ._shapes import tensor_proto  # which needs onnx
 
         name = name or f"mismatch_{self.id or 'all'}"
         folder = os.path.join(repro_dir or os.getcwd(), f"test_{name}")
@@ -322,7 +324,7 @@ class GraphInfo:
         for kind, values in (("input", _tensors(self.input_args)), ("output", _tensors(self.pt_outs))):
             for i, tensor in enumerate(values):
                 with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
-                    file.write(numpy_helper.from_array(tensor.detach().cpu().numpy()).SerializeToString())
+                    file.write(tensor_proto(tensor).SerializeToString())
         return folder
 
     # --- how -------------------------------------------------------------------------
