@@ -47,7 +47,7 @@ from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_m
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._exportable import Interface
-from .onnx._globals import GLOBALS, exporting
+from .onnx._globals import GLOBALS, exporting, trains
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .options import make_options
@@ -77,11 +77,14 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **options: Any) -> Any:
         options = with_current_arguments(options)
         refuse_unknown_names(function, options)
-        refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
+        given = inspect.signature(function).bind_partial(*args, **options).arguments
+        refuse_wrong_types(given)
+        training = given.get("training", TrainingMode.EVAL)
         with one_capture_at_a_time(), exporting(  # the options that symbolic functions see are global, in torch as here
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
-            training_mode=options.get("training", TrainingMode.EVAL),
+            training_mode=training,
+            export_training=trains(unwrapped(given.get("model")), training),
             operator_export_type=options.get("operator_export_type", OperatorExportTypes.ONNX),
             autograd_inlining=bool(options.get("autograd_inlining", True)),
             local_functions={},

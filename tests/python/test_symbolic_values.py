@@ -4,6 +4,8 @@ import pytest
 import torch
 
 import flambeau
+from flambeau import torch_names
+from flambeau.onnx._globals import GLOBALS
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
 
@@ -43,3 +45,22 @@ def test_types_are_complete_where_sizes_are_static(dynamic):
     flambeau.export(Call(symbolic), (X,), dynamo=False, **options)
     of_x = (not dynamic, None if dynamic else [3, 1], "cpu")
     assert seen[:4] == [of_x, of_x, (True, [1], "cpu"), (False, None, None)]
+
+
+TORCHS = torch_names.found("torch.onnx._internal.torchscript_exporter._globals.GLOBALS")
+EVAL, PRESERVE, TRAINING = (getattr(torch.onnx.TrainingMode, name) for name in ("EVAL", "PRESERVE", "TRAINING"))
+
+
+@pytest.mark.parametrize("mode, trains, expected", [(EVAL, True, False), (TRAINING, False, True), (PRESERVE, True, True), (PRESERVE, False, False)])
+def test_whether_the_model_is_exported_as_it_trains(mode, trains, expected):
+    seen = []
+
+    def symbolic(g, x):
+        seen.extend((each.training_mode, each.export_training) for each in (GLOBALS, TORCHS))
+        return g.op("Relu", x)
+
+    model = Call(symbolic).train(trains)
+    flambeau.export(model, (X,), dynamo=False, training=mode)
+    flambeau.export(torch.nn.DataParallel(model), (X,), dynamo=False, training=mode)
+    assert set(seen) == {(mode, expected)}
+    assert model.training == trains and not GLOBALS.export_training and not TORCHS.export_training

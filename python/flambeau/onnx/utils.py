@@ -14,7 +14,7 @@ import torch
 from .. import __version__, exporter
 from ..errors import OnnxExporterError, warn
 from ._enums import OperatorExportTypes, TrainingMode
-from ._globals import GLOBALS, exporting
+from ._globals import GLOBALS, exporting, trains
 from .registration import registry, verify_name
 
 __all__ = [
@@ -131,7 +131,7 @@ def select_model_mode_for_export(model: Any, mode: Any) -> Iterator[None]:
     if not hasattr(model, "training"):
         yield
         return
-    training = model.training if mode == TrainingMode.PRESERVE else mode == TrainingMode.TRAINING
+    training = trains(model, mode)
     with (
         put_in_mode(model, None if mode == TrainingMode.PRESERVE else training),
         exporting(training_mode=mode, export_training=training),
