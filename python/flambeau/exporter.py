@@ -134,7 +134,7 @@ def export(
     method: str | None = None,
     seed: int | None = None,
     progress: conversion.Progress | None = None,
-) -> ONNXProgram | None:
+) -> ONNXProgram:
     """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and ten more at the end.
 
     Args:
@@ -224,12 +224,16 @@ def export(
         The converted model.
 
     Raises:
+        ValueError: An option has a value that it cannot have, or names what the model has not.
+        TypeError: An argument or an option is of another type, or there is no option of that name.
+        ModuleNotFoundError: An option needs a package that is not installed, as ``verify`` needs onnxruntime.
         UnsupportedOptionError: An option cannot be had together with the others.
         CaptureError: torch cannot capture the model.
         UnsupportedOperatorError: The model calls operators that have no translation.
         VerificationError: ``verify`` found other numbers.
         OnnxExporterError: The conversion or the file failed; the base of the above.
         KeyboardInterrupt: Ctrl-C was pressed; ``f`` is as it was.
+        Exception: Whatever else a symbolic function raised.
     """
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
