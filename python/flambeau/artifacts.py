@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -85,12 +86,11 @@ class Artifacts:
         _log.info("conversion: %s", record.status)
 
     def verified(self, verify: Callable[[], list[_engine.Comparison]]) -> None:
-        """Run a verification; its numbers, also those of a failure, are in the report."""
+        """Run a verification; its numbers, also those that differ, are in the report."""
         comparisons: list[_engine.Comparison] = []
         try:
             comparisons = self.timed("verify", verify)
         except VerificationError as error:
-            self._record.status, self._record.failure = "verification-failed", str(error)
             comparisons = error.comparisons
             raise
         finally:
@@ -105,13 +105,29 @@ class Artifacts:
         torch.export.save(exported, path)
         self.written.append(path)
 
-    def write_failure(self, failure: str) -> None:
-        """The report of an export that did not reach the engine."""
-        self._record.status, self._record.failure = "capture-failed", failure
-        self.write()
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[None]:
+        """What the export comes to that runs while it is open is written at its end, as far as it was asked for."""
+        try:
+            yield
+        except Exception as error:
+            self._note(error)
+            try:
+                self._write_all()
+            except OnnxExporterError as unwritten:
+                error.add_note(str(unwritten))
+            raise
+        self._write_all()
 
-    def write(self) -> None:
-        """Write the report and the trace, as far as they were asked for."""
+    def _note(self, error: Exception) -> None:
+        """The report has a failure; that of the engine is among its diagnostics."""
+        if self._taken and self._record.status == "failed":
+            return
+        later = "verification-failed" if isinstance(error, VerificationError) else "failed"
+        self._record.status = later if self._taken else "capture-failed"
+        self._record.failure = str(error) or type(error).__name__
+
+    def _write_all(self) -> None:
         record = self._record
         record.model = record.model or self.model
         for attempt in self.attempts:

@@ -8,8 +8,7 @@ import functools
 import inspect
 import io
 import os
-import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ from torch.export import ExportedProgram
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
-from .calls import with_distinct_tensors
 from .capture import (
     draws,
     factors_asked_for,
@@ -41,14 +39,15 @@ from .errors import (
     warn,
     warn_of,
 )
+from .examples import example_call
 from .feed.places import calls_around
-from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
+from .feed.script_inputs import SCRIPTS, holds_packed_weights
 from .feed.weights import lacks_bytes
 from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode, with_current_arguments
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._exportable import Interface
-from .onnx._globals import GLOBALS, as_now, exporting
+from .onnx._globals import GLOBALS, as_now, exporting, trains
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .options import make_options
@@ -61,7 +60,7 @@ from .torch_names import found
 from .translation import Translators
 from .verification import archived_reference, as_reference, verify_and_locate
 
-__all__ = ["example_call", "export"]
+__all__ = ["export"]
 
 errors.adopt_torch_errors()
 
@@ -78,11 +77,14 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **options: Any) -> Any:
         options = with_current_arguments(options)
         refuse_unknown_names(function, options)
-        refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
+        given = inspect.signature(function).bind_partial(*args, **options).arguments
+        refuse_wrong_types(given)
+        training = given.get("training", TrainingMode.EVAL)
         with one_capture_at_a_time(), exporting(  # the options that symbolic functions see are global, in torch as here
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
-            training_mode=options.get("training", TrainingMode.EVAL),
+            training_mode=training,
+            export_training=trains(unwrapped(given.get("model")), training),
             operator_export_type=options.get("operator_export_type", OperatorExportTypes.ONNX),
             autograd_inlining=bool(options.get("autograd_inlining", True)),
             local_functions={},
@@ -132,7 +134,7 @@ def export(
     method: str | None = None,
     seed: int | None = None,
     progress: conversion.Progress | None = None,
-) -> ONNXProgram | None:
+) -> ONNXProgram:
     """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and ten more at the end.
 
     Args:
@@ -222,12 +224,16 @@ def export(
         The converted model.
 
     Raises:
+        ValueError: An option has a value that it cannot have, or names what the model has not.
+        TypeError: An argument or an option is of another type, or there is no option of that name.
+        ModuleNotFoundError: An option needs a package that is not installed, as ``verify`` needs onnxruntime.
         UnsupportedOptionError: An option cannot be had together with the others.
         CaptureError: torch cannot capture the model.
         UnsupportedOperatorError: The model calls operators that have no translation.
         VerificationError: ``verify`` found other numbers.
         OnnxExporterError: The conversion or the file failed; the base of the above.
         KeyboardInterrupt: Ctrl-C was pressed; ``f`` is as it was.
+        Exception: Whatever else a symbolic function raised.
     """
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
@@ -280,18 +286,16 @@ def export(
     )
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     job = _Export(model, args, kwargs, options, translators, translations, capture_options, artifacts, progress, export_params)
-    source = job.captured(dump=dump_exported_program)
-    program = job.converted(source)
-    _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
-    try:
+    with artifacts.recorded():
+        source = job.captured(dump=dump_exported_program)
+        program = job.converted(source)
+        _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
         if verify:
             job.verify(program, source, modules=report)
         if f is not None:
             # Weights that are left out are inputs, as torch's TorchScript exporter has it.
             as_inputs = keep_initializers_as_inputs or not (dynamo or export_params)
             artifacts.timed("write the model", lambda: _save(program, f, external_data, export_params, as_inputs))
-    finally:
-        artifacts.write()
     if verbose:
         assert artifacts.engine_model is not None
         print(readable(artifacts.engine_model), end="")
@@ -350,6 +354,9 @@ class _Export:
             if source.exported is None or draws(source.exported):
                 warn_of_seeds(seeds)
         self.artifacts.exported = source.exported
+        if dump and source.exported is None and self.capture_options.verbose is not False:
+            converted_from = "an archive" if self.archive is not None else "TorchScript"
+            warn(f"dump_exported_program writes what torch.export captured; this model is converted from {converted_from}, and nothing is written")
         if self.capture_options.torchscript:
             self._distinguish_names()
         return source
@@ -458,25 +465,24 @@ class _Export:
                     return _with_assumptions(exported())
             if isinstance(self.model, torch.nn.Module) and self.capture_options.falls_back_to_trace:
                 return None
-            self.artifacts.write_failure(str(error))
             raise
         return _with_assumptions(source)
 
     def _engine_model(self, source: Source) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
         """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
         artifacts, translations = self.artifacts, self.translations
-        causes = self.translators.errors, translations.symbolic.errors
         if source.exported is not None:
             translations.forget()
         while True:
+            self.translators.errors.clear()  # of captures that were given up, and of calls that fall back
+            translations.symbolic.errors.clear()
             try:
                 built = artifacts.timed("hand over to the engine", lambda: source.build(self.export_params))
             except OnnxExporterError as error:
                 if translations.fall_back(error.diagnostics):
                     self.options.set_translations(translations.translators())
                     continue
-                artifacts.write_failure(str(error))
-                raise _with_cause(error, *causes)
+                raise self._with_cause(error)
             with shown_progress(self.progress) as shown:
                 model, diagnostics, record = _engine.convert_with_report(built, self.options, shown)
             if model is not None or not translations.fall_back(diagnostics):
@@ -485,9 +491,16 @@ class _Export:
         artifacts.take(record)
         artifacts.engine_model = model
         if model is None:
-            artifacts.write()
-            raise _with_cause(error_of(diagnostics), *causes)
+            raise self._with_cause(error_of(diagnostics))
         return model, [*source.diagnostics, *diagnostics]
+
+    def _with_cause(self, error: OnnxExporterError) -> Exception:
+        """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
+        if (failure := self.translations.symbolic.failure()) is not None:
+            failure.add_note(str(error))
+            return failure
+        error.__cause__ = next(iter(self.translators.errors), None)
+        return error
 
     def _of_what_does_not_run(self, error: OnnxExporterError) -> CaptureError | None:
         """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
@@ -532,15 +545,6 @@ def _add_functions(
         program.replace_proto(with_functions(program.model_proto, model, modules, calls))
 
 
-def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:
-    """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
-    if symbolic:
-        symbolic[0].add_note(str(error))
-        return symbolic[0]
-    error.__cause__ = next(iter(by_table), None)
-    return error
-
-
 def _with_assumptions(source: Source) -> Source:
     """The source, of which the user is told what it takes for granted of sizes."""
     if source.exported is not None:
@@ -568,29 +572,3 @@ def _metadata(asked: str | None, verbose: bool | None, functions: Any) -> str | 
     if verbose and asked in (None, "default"):
         return "debug"
     return "default" if functions and asked != "debug" else asked
-
-
-def example_call(
-    model: torch.nn.Module | ExportedProgram, args: Any, kwargs: dict[str, Any] | None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as (args, kwargs)."""
-    if isinstance(args, (torch.Tensor, bool, int, float, Mapping)):
-        args = (args,)
-    if not isinstance(args, Iterable) or isinstance(args, (str, bytes)) or hasattr(args, "__array__"):
-        raise TypeError(f"args is {reprlib.repr(args)}; it must be a tuple of what forward takes, or a tensor")
-    args = tuple(args)
-    if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        if _takes(model, args[-1]):
-            args, kwargs = args[:-1], args[-1]
-    return with_distinct_tensors(args, dict(kwargs or {}))
-
-
-def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:
-    """Whether these can be keyword arguments of the module."""
-    if isinstance(model, SCRIPTS):
-        return all(name in script_parameters(model) for name in kwargs)
-    parameters = inspect.signature(model.forward).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return all(isinstance(name, str) for name in kwargs)
-    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
-    return all(name in named for name in kwargs)

@@ -34,11 +34,11 @@ _MISSING = object()
 _replaced: list[tuple[ModuleType, str, Any]] = []
 
 
-def _export_by_default(dynamo: bool) -> Callable[..., ONNXProgram | None]:
+def _export_by_default(dynamo: bool) -> Callable[..., ONNXProgram]:
     from .exporter import export
 
     @functools.wraps(export)
-    def wrapper(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXProgram | None:
+    def wrapper(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXProgram:
         options.setdefault("dynamo", dynamo)
         return export(model, args, f, **mirror_of_utils.without_nones(options))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from .artifacts import Artifacts
 from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
 from .capture.assigned_buffers import UNRECORDED
+from .capture.attempt import attempted
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
@@ -241,26 +241,25 @@ def of_script(
     attempts: list[Attempt],
 ) -> Source:
     """A TorchScript program, or a module that is traced; the options get the dimensions' names."""
-    start = time.perf_counter()
-    given = args, kwargs
-    try:
-        if capture_options.torchscript and isinstance(model, SCRIPTS):
-            given = script_numbers_as_tensors(model, args, kwargs)
-        elif capture_options.torchscript:
-            kwargs = in_signature_order(model, kwargs)
-            given = numbers_as_tensors(args, kwargs)
-        script, inputs, output_axes = _script(model, *given, capture_options)
-        if capture_options.torchscript and isinstance(model, SCRIPTS):
-            mark_numbers(inputs, model, args, kwargs)
-        elif capture_options.torchscript:
-            mark_stand_ins(inputs, model_arguments(model, args, kwargs))
-    except CaptureError:
-        if not capture_options.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
-            raise
-        # Python computes with the numbers what a tensor can't say: they are constant.
+    with attempted("torchscript", attempts):
         given = args, kwargs
-        script, inputs, output_axes = _script(model, args, kwargs, capture_options)
-    attempts.append(Attempt("torchscript", time.perf_counter() - start))
+        try:
+            if capture_options.torchscript and isinstance(model, SCRIPTS):
+                given = script_numbers_as_tensors(model, args, kwargs)
+            elif capture_options.torchscript:
+                kwargs = in_signature_order(model, kwargs)
+                given = numbers_as_tensors(args, kwargs)
+            script, inputs, output_axes = _script(model, *given, capture_options)
+            if capture_options.torchscript and isinstance(model, SCRIPTS):
+                mark_numbers(inputs, model, args, kwargs)
+            elif capture_options.torchscript:
+                mark_stand_ins(inputs, model_arguments(model, args, kwargs))
+        except CaptureError:
+            if not capture_options.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
+                raise
+            # Python computes with the numbers what a tensor can't say: they are constant.
+            given = args, kwargs
+            script, inputs, output_axes = _script(model, args, kwargs, capture_options)
     if not isinstance(model, SCRIPTS):
         options.input_names = list(tensor_names(capture_options.input_names, model_arguments(model, *given)))
         options.weight_names = list(model.state_dict(keep_vars=True))

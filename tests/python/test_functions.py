@@ -1,11 +1,14 @@
 """``export_modules_as_functions``: local functions for modules."""
 
+import sys
+
 import onnx
 import pytest
 import torch
 
 import flambeau
 from flambeau.onnx import export
+from flambeau.onnx._functions import with_functions
 
 X = torch.randn(2, 6)
 CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
@@ -187,3 +190,57 @@ def test_what_it_needs():
         export(Net(), (X,), export_modules_as_functions=True, opset_version=14)
     with pytest.raises(flambeau.errors.UnsupportedOptionError, match="the module itself"):
         export(torch.jit.script(torch.nn.ReLU()), (X,), export_modules_as_functions=True)
+
+
+def test_calls_that_are_not_told_apart_and_need_each_other():
+    class Crossed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = Part(), Part()
+
+        def forward(self, x):
+            return self.b(self.a(x)), self.a(self.b(x + 1))
+
+    model = Crossed()
+    proto = with_functions(export(model, (X,)).model_proto, model, {Part}, {})
+    onnx.checker.check_model(proto, full_check=True)
+    assert {node.op_type for node in proto.graph.node} == {"Part", "Add"}
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.linear, self.scale = torch.nn.Linear(6, 6), scale
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)) * self.scale
+
+
+def steps_of(call):
+    """How many instructions of Python a call takes, those of comprehensions and sorts included."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("differing", [0, 7], ids=["one function", "many functions"])
+def test_work_is_linear_in_the_number_of_modules(differing):
+    def work(count):
+        rows = [[Scaled(i), *(torch.nn.ReLU() if i >> bit & 1 else torch.nn.Tanh() for bit in range(differing))] for i in range(count)]
+        model = torch.nn.Sequential(*(torch.nn.Sequential(*row) for row in rows))
+        proto = export(model, (X,), optimize=False).model_proto
+        return steps_of(lambda: with_functions(proto, model, {Scaled, torch.nn.Sequential}, {}))
+
+    assert work(80) < 9 * work(10)

@@ -64,3 +64,8 @@ def test_model_of_another_type():
 def test_capture_of_another_word():
     with pytest.raises(ValueError, match="capture"):
         flambeau.export(torch.nn.ReLU(), (torch.ones(2),), capture="magic")
+
+
+def test_exports_give_a_program():
+    exports = (flambeau.export, flambeau.onnx.utils.export, flambeau.onnx.dynamo_export, flambeau.onnx.ExportableModule.to_onnx)
+    assert {inspect.signature(each).return_annotation for each in exports} == {"ONNXProgram"}

@@ -546,3 +546,36 @@ def test_what_cannot_be_registered():
         fonnx.register_custom_op_symbolic("shop::tax", lambda g, x: x, "17")
     with pytest.raises(TypeError, match="symbolic_fn is None; it must be a function"):
         fonnx.register_custom_op_symbolic("shop::tax", None, 17)
+
+
+@CAPTURES
+@pytest.mark.parametrize("export_type", [OperatorExportTypes.ONNX_ATEN_FALLBACK, OperatorExportTypes.ONNX_FALLTHROUGH])
+def test_only_what_says_that_there_is_no_translation_is_left_to_the_runtime(dynamo, export_type):
+    options = {"dynamo": dynamo, "operator_export_type": export_type}
+
+    def refuses(g, x, a):
+        raise fonnx.errors.SymbolicValueError("not of this", x)
+
+    def fails(g, x, a):
+        return {}[x.debugName()]
+
+    def model(x):
+        return scaled(x, 2.0)
+
+    with registered("flambeau_symbolic::scaled", refuses):
+        assert exported(model, **options)[0][0].startswith(("org.pytorch", "flambeau_symbolic"))
+    with registered("flambeau_symbolic::scaled", fails), pytest.raises(KeyError) as caught:
+        exported(model, **options)
+    assert "flambeau_symbolic::scaled" in caught.value.__notes__[0]
+    # Nor does what refuses hide a bug, or what has no translation at all.
+    with registered("flambeau_symbolic::scaled", refuses), registered("aten::relu", lambda g, x: {}[0]), pytest.raises(KeyError):
+        exported(lambda x: model(x).relu(), **options)
+
+
+def test_a_failure_is_not_blamed_on_a_function_of_which_the_calls_are_left_to_the_runtime():
+    def refuses(g, x, a):
+        raise RuntimeError("not of this")
+
+    options = {"dynamo": False, "autograd_inlining": False, "operator_export_type": OperatorExportTypes.ONNX_ATEN_FALLBACK}
+    with registered("flambeau_symbolic::scaled", refuses), pytest.raises(flambeau.errors.UnsupportedOperatorError, match="LogExp"):
+        exported(lambda x: LogExp.apply(scaled(x, 2.0)), **options)

@@ -211,3 +211,38 @@ def test_flambeaus_own_functions_take_arguments_as_they_come(name, function):
 def test_a_node_that_onnx_does_not_know_needs_a_domain():
     with pytest.raises(flambeau.errors.OnnxExporterError, match=r"Foo, which is no operator of ONNX[\s\S]*mine::Foo"):
         exported(lambda x: x * 1, lambda g, x: g.op("Foo", x), (X,))
+
+
+carried = torch.library.custom_op("flambeau_symbolic_types::carried", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
+carried.register_fake(torch.empty_like)
+WITHOUT_NUMBER = [torch.uint16, torch.uint32, torch.uint64]
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+@pytest.mark.parametrize("dtype", WITHOUT_NUMBER, ids=str)
+def test_integers_that_have_no_number_of_torchs(dtype, dynamo):
+    seen = []
+
+    def symbolic(g, x):
+        kind = flambeau.onnx.JitScalarType
+        seen.append(kind.from_value(x, kind.UNDEFINED) is kind.UNDEFINED and not flambeau.onnx.symbolic_helper._is_fp(x))
+        with pytest.raises(flambeau.onnx.errors.SymbolicValueError, match="has no JitScalarType"):
+            kind.from_value(x)
+        return g.op("Where", torch.tensor(True), g.op("Identity", x), torch.tensor(1, dtype=dtype))
+
+    flambeau.onnx.register_custom_op_symbolic("flambeau_symbolic_types::carried", symbolic, 9)
+    x = torch.tensor([1, 200]).to(dtype)
+    try:
+        program = flambeau.export(module_of(carried), (x,), dynamo=dynamo)
+    finally:
+        flambeau.onnx.unregister_custom_op_symbolic("flambeau_symbolic_types::carried", 9)
+    assert all(seen) and program.outputs[0].dtype == str(dtype).removeprefix("torch.")
+    assert torch.equal(program(x)[0], x)
+
+
+@pytest.mark.parametrize("dtype", WITHOUT_NUMBER, ids=str)
+def test_tensors_that_have_no_number_of_torchs(dtype):
+    kind = flambeau.onnx.JitScalarType
+    assert kind.from_value(torch.ones(2).to(dtype), kind.FLOAT) is kind.FLOAT
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="has no JitScalarType"):
+        kind.from_value(torch.ones(2).to(dtype))

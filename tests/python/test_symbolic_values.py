@@ -6,6 +6,7 @@ from registering import registered
 
 import flambeau
 from flambeau import onnx as fonnx
+from flambeau import torch_names
 from flambeau.onnx._globals import GLOBALS
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
@@ -64,3 +65,22 @@ def test_a_conversion_that_is_done_once_more_has_the_options_of_the_export(again
         again(program)
     assert len(seen) > times and set(seen) == {(11, fonnx.TrainingMode.TRAINING, True)}
     assert (GLOBALS.training_mode, GLOBALS.in_onnx_export) == (fonnx.TrainingMode.EVAL, False)
+
+
+TORCHS = torch_names.found("torch.onnx._internal.torchscript_exporter._globals.GLOBALS")
+EVAL, PRESERVE, TRAINING = (getattr(torch.onnx.TrainingMode, name) for name in ("EVAL", "PRESERVE", "TRAINING"))
+
+
+@pytest.mark.parametrize("mode, trains, expected", [(EVAL, True, False), (TRAINING, False, True), (PRESERVE, True, True), (PRESERVE, False, False)])
+def test_whether_the_model_is_exported_as_it_trains(mode, trains, expected):
+    seen = []
+
+    def symbolic(g, x):
+        seen.extend((each.training_mode, each.export_training) for each in (GLOBALS, TORCHS))
+        return g.op("Relu", x)
+
+    model = Call(symbolic).train(trains)
+    flambeau.export(model, (X,), dynamo=False, training=mode)
+    flambeau.export(torch.nn.DataParallel(model), (X,), dynamo=False, training=mode)
+    assert set(seen) == {(mode, expected)}
+    assert model.training == trains and not GLOBALS.export_training and not TORCHS.export_training

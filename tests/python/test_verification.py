@@ -442,3 +442,17 @@ def test_a_model_is_afterwards_what_it_was(options):
     model = Counts()
     program = flambeau.export(model, (torch.ones(2, 3),), dynamic_shapes=({0: "n"},), verify=True, **options)
     assert torch.equal(model.seen, torch.zeros(3)) and torch.equal(program(torch.ones(2, 3))[0], torch.full((2, 3), 2.0))
+
+
+@pytest.mark.parametrize("rows", [3, 0])
+def test_second_inputs_are_where_the_first_are(rows):
+    class Both(torch.nn.Module):
+        def forward(self, x, ids):
+            return x * 2, ids + 1
+
+    n = torch.export.Dim("n", min=0)
+    args = torch.empty(3, 4, device="meta"), torch.empty(3, dtype=torch.int64, device="meta")
+    exported = torch.export.export(Both(), args, dynamic_shapes=({0: n}, {0: n}))
+    given = tuple(each[:rows] for each in args)
+    _, (others, _) = second_inputs(exported, given, {})
+    assert [(each.device.type, each.dtype, len(each)) for each in others] == [("meta", torch.float32, rows + 3), ("meta", torch.int64, rows + 3)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
-__all__ = ["Attempt"]
+__all__ = ["Attempt", "attempted"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,3 +21,15 @@ class Attempt:
     """The lines of loops whose number of rounds the capture made a constant."""
     gradients: bool = False
     """Whether the module computes gradients."""
+
+
+@contextlib.contextmanager
+def attempted(strategy: str, attempts: list[Attempt]) -> Iterator[None]:
+    """What is tried while it is open is one of the attempts, whether it fails or not."""
+    start = time.perf_counter()
+    try:
+        yield
+    except Exception as error:
+        attempts.append(Attempt(strategy, time.perf_counter() - start, error))
+        raise
+    attempts.append(Attempt(strategy, time.perf_counter() - start))

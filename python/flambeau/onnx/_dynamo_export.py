@@ -49,9 +49,7 @@ def dynamo_export(model: Any, /, *model_args: Any, export_options: ExportOptions
     shapes = None
     if export_options is not None and export_options.dynamic_shapes:
         shapes = {name: _pytree.tree_map(_all_dynamic, value) for name, value in _by_name(model, model_args, model_kwargs).items()}
-    program = export(model, model_args, kwargs=model_kwargs, dynamic_shapes=shapes)
-    assert program is not None
-    return program
+    return export(model, model_args, kwargs=model_kwargs, dynamic_shapes=shapes)
 
 
 def _by_name(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

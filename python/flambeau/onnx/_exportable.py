@@ -47,6 +47,4 @@ class ExportableModule(Interface):
         """
         from ..exporter import export
 
-        program = export(self, **kwargs)
-        assert program is not None
-        return program
+        return export(self, **kwargs)

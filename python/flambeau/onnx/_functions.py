@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
+import heapq
 import math
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,8 +58,33 @@ class _Function:
     annotated: list[str]
     calls: list[list[AttributeProto]] = dataclasses.field(default_factory=list)
 
-    def varies(self, slot: int) -> bool:
-        return len({call[slot].SerializeToString() for call in self.calls}) > 1
+    @functools.cached_property
+    def varying(self) -> frozenset[int]:
+        """The slots in which calls differ; all calls are there when this is first asked for."""
+        return frozenset(i for i in range(len(self.slots)) if len({call[i].SerializeToString() for call in self.calls}) > 1)
+
+    @functools.cached_property
+    def settled(self) -> frozenset[str]:
+        """The names of the others, which are no attributes after all."""
+        return frozenset(name for i, name in enumerate(self.names) if i not in self.varying)
+
+
+class _Names:
+    """Names that are each given once."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._counts: dict[str, int] = {}
+
+    def unused(self, name: str) -> str:
+        """The name, or it with the next number that is free."""
+        unique, count = name, self._counts.get(name, 0)
+        while unique in self._taken:
+            count += 1
+            unique = f"{name}_{count}"
+        self._counts[name] = count
+        self._taken.add(unique)
+        return unique
 
 
 def with_functions(
@@ -108,7 +135,8 @@ class _Splitter:
         self.chains = self._chains(calls)
         self.functions: dict[bytes, _Function] = {}
         self.by_name: dict[tuple[str, str], _Function] = {}
-        self.calls = [node.name for node in self.nodes]
+        self.function_names: dict[str, _Names] = {}  # by domain
+        self.node_names = _Names(node.name for node in self.nodes)
 
     def run(self) -> onnx.ModelProto:
         members = self._grouped(list(range(len(self.nodes))), 0)
@@ -159,46 +187,61 @@ class _Splitter:
             return False
         return self.selected is None or found in self.selected
 
-    def _grouped(self, nodes: Sequence[int], depth: int) -> list[int | _Group]:
-        def step_of(node: int) -> _Step | None:
-            return self.chains[node][depth] if len(self.chains[node]) > depth else None
-
-        steps = list(dict.fromkeys(step for node in nodes if (step := step_of(node)) is not None))
-        members: list[int | _Group] = list(nodes)
-        for step in steps:
-            group = [node for node in nodes if step_of(node) == step]
-            # Where calls of a module are not told apart, what is between them does.
-            parts = [group] if self._is_convex(group, nodes) else _runs(group, nodes)
-            for part in parts:
-                inside, made = set(part), _Group(step[0], self._grouped(part, depth + 1))
-                members = [member for member in members if not (isinstance(member, int) and member in inside)]
-                members.append(made)
-        return self._in_order(members)
+    def _grouped(self, nodes: Sequence[int], depth: int, *, in_runs: bool = False) -> list[int | _Group]:
+        """The nodes, as groups where they are of one call; where calls of a module are not told apart, what is between them does."""
+        groups: dict[_Step, list[int]] = {}
+        members: list[int | _Group] = []
+        for node in nodes:
+            if len(self.chains[node]) > depth:
+                groups.setdefault(self.chains[node][depth], []).append(node)
+            else:
+                members.append(node)
+        place = {node: i for i, node in enumerate(nodes)}
+        for step, group in groups.items():
+            whole = not in_runs and self._is_convex(group, nodes[place[group[0]] : place[group[-1]] + 1])
+            members.extend(_Group(step[0], self._grouped(part, depth + 1)) for part in ([group] if whole else _runs(group, place)))
+        ordered = self._in_order(members)
+        # Groups may need each other's results, though none needs its own.
+        return ordered if len(ordered) == len(members) else self._grouped(nodes, depth, in_runs=True)
 
     def _is_convex(self, group: Sequence[int], nodes: Sequence[int]) -> bool:
-        """Whether nothing that the group reads depends on what it makes, through others."""
+        """Whether nothing that the group reads depends on what it makes, through others.
+
+        Args:
+            nodes: From its first to its last one: what comes before depends on none of it, what comes after is not read.
+        """
+        if len(group) == len(nodes):
+            return True
         inside, made, after = set(group), set[str](), set[str]()
         for node in nodes:
             if node in inside:
                 if self.reads[node] & after:
                     return False
-                made |= set(self.nodes[node].output)
-            elif self.reads[node] & (made | after):
-                after |= set(self.nodes[node].output)
+                made.update(self.nodes[node].output)
+            elif not self.reads[node].isdisjoint(made) or not self.reads[node].isdisjoint(after):
+                after.update(self.nodes[node].output)
         return True
 
     def _in_order(self, members: list[int | _Group]) -> list[int | _Group]:
-        """What is read is made before; else the captured order."""
+        """What is read is made before; else the captured order. Members that need each other are left out."""
         leaves = [[member] if isinstance(member, int) else member.leaves() for member in members]
         maker = {name: i for i, own in enumerate(leaves) for leaf in own for name in self.nodes[leaf].output}
         needs = [{maker[name] for leaf in own for name in self.reads[leaf] if name in maker} - {i} for i, own in enumerate(leaves)]
-        order, waiting = [], sorted(range(len(members)), key=lambda i: min(leaves[i]))
-        done: set[int] = set()
-        while waiting:
-            ready = next(i for i in waiting if needs[i] <= done)
-            waiting.remove(ready)
-            done.add(ready)
-            order.append(members[ready])
+        needed_by: list[list[int]] = [[] for _ in members]
+        for i, makers in enumerate(needs):
+            for each in makers:
+                needed_by[each].append(i)
+        missing = [len(makers) for makers in needs]
+        ready = [(min(own), i) for i, own in enumerate(leaves) if not missing[i]]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            _, done = heapq.heappop(ready)
+            order.append(members[done])
+            for i in needed_by[done]:
+                missing[i] -= 1
+                if not missing[i]:
+                    heapq.heappush(ready, (min(leaves[i]), i))
         return order
 
     # --- functions ----------------------------------------------------------------------------
@@ -208,12 +251,12 @@ class _Splitter:
         module = self.module.get_submodule(group.path)
         leaves = group.leaves()
         inside = set(leaves)
-        made = [name for leaf in leaves for name in self.nodes[leaf].output if name]
+        made = {name: None for leaf in leaves for name in self.nodes[leaf].output if name}
         outputs = [name for name in made if name in self.outputs or self.readers.get(name, set()) - inside]
         body = [self.nodes[member] if isinstance(member, int) else self._call(member) for member in group.members]
         read = list(dict.fromkeys(name for node in body for name in _ordered_reads(node)))
         constants = [name for name in read if name in self.constants]
-        inputs = [name for name in read if name not in set(made) and name not in self.constants]
+        inputs = [name for name in read if name not in made and name not in self.constants]
         names = {name: f"input_{i}" for i, name in enumerate(inputs)} | {name: f"output_{i}" for i, name in enumerate(outputs)}
         body = [helper.make_node("Constant", [], [name], value=self.constants[name]) for name in constants] + body
         body = [self._with_defaults(_renamed(node, names)) for node in body]
@@ -222,8 +265,8 @@ class _Splitter:
         function.annotated = list(annotated)
         values = [body[node].attribute[attribute] for node, attribute in function.slots]
         function.calls.append(values)
-        self.calls.append(_unused(group.path, self.calls))
-        call = NodeProto(op_type=function.name, domain=function.domain, name=self.calls[-1], input=inputs, output=outputs)
+        name = self.node_names.unused(group.path)
+        call = NodeProto(op_type=function.name, domain=function.domain, name=name, input=inputs, output=outputs)
         for name, value in zip(function.names, values):
             attribute = AttributeProto()
             attribute.CopyFrom(value)
@@ -243,11 +286,9 @@ class _Splitter:
         found = self.functions.get(key.SerializeToString(deterministic=True))
         if found is not None:
             return found
-        names: list[str] = []
-        for i, k in slots:
-            base = _PREFIX + body[i].attribute[k].name.removeprefix(_PREFIX)
-            names.append(_unused(base, names))
-        name = _unused(class_.__name__, [each for domain, each in self.by_name if domain == class_.__module__])
+        of_slots = _Names()
+        names = [of_slots.unused(_PREFIX + body[i].attribute[k].name.removeprefix(_PREFIX)) for i, k in slots]
+        name = self.function_names.setdefault(class_.__module__, _Names()).unused(class_.__name__)
         made = _Function(class_.__module__, name, body, inputs, outputs, slots, names, [])
         self.functions[key.SerializeToString(deterministic=True)] = made
         self.by_name[made.domain, made.name] = made
@@ -274,11 +315,12 @@ class _Splitter:
         finished.CopyFrom(node)
         del finished.attribute[:]
         called = self.by_name.get((node.domain, node.op_type))
+        defaults = self._defaults(node)
         for k, attribute in enumerate(node.attribute):
-            varies = function is not None and slots[k] is not None and function.varies(slots[k])
-            if not varies and attribute in self._defaults(node):
+            varies = function is not None and slots[k] in function.varying
+            if not varies and attribute in defaults:
                 continue
-            if called is not None and attribute.name in called.names and not called.varies(called.names.index(attribute.name)):
+            if called is not None and attribute.name in called.settled:
                 continue
             if varies:
                 finished.attribute.add(name=attribute.name, type=attribute.type, ref_attr_name=function.names[slots[k]])
@@ -292,7 +334,7 @@ class _Splitter:
             self._finished(node, function, [place.get((i, k)) for k in range(len(node.attribute))])
             for i, node in enumerate(function.body)
         ]
-        attributes = [name for slot, name in enumerate(function.names) if function.varies(slot)]
+        attributes = [name for slot, name in enumerate(function.names) if slot in function.varying]
         domains = sorted({node.domain for node in nodes} | {""})
         versions = {each.domain: each.version for each in self.model.opset_import}
         return FunctionProto(
@@ -324,9 +366,8 @@ def _reads(node: NodeProto) -> set[str]:
     return set(_ordered_reads(node))
 
 
-def _runs(group: Sequence[int], nodes: Sequence[int]) -> list[list[int]]:
+def _runs(group: Sequence[int], place: Mapping[int, int]) -> list[list[int]]:
     """The group in parts without others between."""
-    place = {node: i for i, node in enumerate(nodes)}
     runs: list[list[int]] = []
     for node in group:
         if runs and place[runs[-1][-1]] + 1 == place[node]:
@@ -375,11 +416,3 @@ def _annotated(module: torch.nn.Module) -> dict[str, Any]:
         for name, value in found.items()
         if plain(value) or (isinstance(value, (list, tuple)) and value and all(map(plain, value)) and len({*map(type, value)}) == 1)
     }
-
-
-def _unused(name: str, used: Iterable[str]) -> str:
-    taken, unique, count = set(used), name, 0
-    while unique in taken:
-        count += 1
-        unique = f"{name}_{count}"
-    return unique

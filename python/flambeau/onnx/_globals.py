@@ -11,7 +11,7 @@ from .. import _engine
 from ..torch_names import found
 from ._enums import OperatorExportTypes, TrainingMode
 
-__all__ = ["GLOBALS", "as_now", "exporting"]
+__all__ = ["GLOBALS", "as_now", "exporting", "trains"]
 
 
 @dataclasses.dataclass
@@ -62,3 +62,8 @@ def exporting(**values: Any) -> Iterator[None]:
     finally:
         for place, _, field, value in before:
             setattr(place, field, value)
+
+
+def trains(model: Any, mode: Any) -> bool:
+    """Whether an export of this :class:`TrainingMode` takes the model as it trains."""
+    return mode == TrainingMode.TRAINING or (mode == TrainingMode.PRESERVE and bool(getattr(model, "training", False)))

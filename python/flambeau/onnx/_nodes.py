@@ -386,7 +386,11 @@ def _reduce_op_symbolic_helper(onnx_op_name: str, allow_multi_dim_support: bool 
 
 
 def _reduce_with_dtype_helper(onnx_op: str, name: str, allow_multi_dim_support: bool = True) -> Callable[..., Any]:
-    """As _reduce_op_symbolic_helper, for the forms of an operator that take a dtype last."""
+    """As _reduce_op_symbolic_helper, for the forms of an operator that take a dtype last.
+
+    Args:
+        name: Accepted, as torch's takes it, and changes nothing.
+    """
     symbolic = _reduce_op_symbolic_helper(onnx_op, allow_multi_dim_support)
 
     def reduce(g: Any, self: Any, *args: Any) -> Any:

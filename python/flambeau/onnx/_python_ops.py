@@ -58,12 +58,15 @@ class Translations:
         return {**self._by_type, **self._fallback, **self.symbolic.translators(), **self._table}
 
     def fall_back(self, diagnostics: list[_engine.Diagnostic]) -> bool:
-        """Whether the calls that failed can be left to the runtime, as the export type wants it; then they are, from now on."""
-        failed = {_place(each.location, *each.notes) for each in diagnostics if each.severity == "error"}
-        found = {name: fallback_of(self._export_type, name) for name, *_ in failed}
+        """Whether calls that failed can be left to the runtime, as the export type wants it; then they are, from now on."""
+        if self.symbolic.has_bug():
+            return False
+        places = {_place(each.location, *each.notes) for each in diagnostics if each.severity == "error"}
+        found = {name: run for name, *_ in places if (run := fallback_of(self._export_type, name)) is not None}
+        failed = {place for place in places if place[0] in found}
         # What fails once more is not told apart by its place: then it is every call of the operator.
         again = {name for name, *_ in failed & self._places}
-        if not failed or None in found.values() or again & self._everywhere:
+        if not failed or again & self._everywhere:
             return False
         self._places |= failed
         self._everywhere |= again

@@ -9,7 +9,7 @@ import onnx
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
-from ._types import JitScalarType
+from ._types import onnx_of_dtype
 from .jit_utils import constant_tensor
 
 __all__ = ["unified"]
@@ -80,4 +80,4 @@ def _cast(g: Any, value: Any, dtype: torch.dtype) -> Any:
     constant = constant_tensor(value)
     if constant is not None:
         return g.op("Constant", value_t=constant.to(dtype))
-    return g.op("Cast", value, to_i=int(JitScalarType.from_dtype(dtype).onnx_type()))
+    return g.op("Cast", value, to_i=onnx_of_dtype(dtype))

@@ -23,7 +23,7 @@ class SymbolicFunctions:
     """The registered symbolic functions as translators of the engine, and those of autograd functions.
 
     Attributes:
-        errors: What the functions raised, in order; the engine reports the texts.
+        errors: What the functions raised in the conversion at hand, in order; the engine reports the texts.
         unpacked: Of a TorchScript program, how many elements a list is unpacked into at once, by
             operator and node. Other programs record the elements as results.
     """
@@ -34,6 +34,13 @@ class SymbolicFunctions:
         self.opset = opset
         self._registered = dict(registry.at(opset))
         self._named: dict[str, Callable[[_engine.OperatorCall], Translation]] = {}
+
+    def failure(self) -> Exception | None:
+        """What the conversion is to raise of it: a bug of a function, before what says that it has no translation."""
+        return next(filter(_is_bug, self.errors), next(iter(self.errors), None))
+
+    def has_bug(self) -> bool:
+        return any(map(_is_bug, self.errors))
 
     def registered(self, name: str) -> Callable[..., Any] | None:
         return self._registered.get(name)
@@ -78,10 +85,16 @@ class SymbolicFunctions:
             try:
                 return translate(call)
             except Exception as error:
-                self.errors.append(error)
+                if call.opset == self.opset:
+                    self.errors.append(error)
                 return f"{type(error).__name__}: {error}"
 
         return guarded
+
+
+def _is_bug(error: Exception) -> bool:
+    """Whether it says something else than that there is no translation. torch leaves to the runtime what raised a RuntimeError."""
+    return not isinstance(error, RuntimeError)
 
 
 def _takes_outputs(function: Callable[..., Any], *, any_name: bool) -> bool:

@@ -56,6 +56,10 @@ _BY_ONNX: dict[str, str] = {}
 for _name, _row in _ROWS.items():
     _BY_ONNX.setdefault(_row.onnx, _name)
 _BY_ONNX["UNDEFINED"] = "UNDEFINED"
+# TensorProto's numbers of what has no JitScalarType, with torch neither.
+_WITHOUT_ROW = {torch.uint16: 4, torch.uint32: 12, torch.uint64: 13}
+if hasattr(torch, "float8_e8m0fnu"):
+    _WITHOUT_ROW[torch.float8_e8m0fnu] = 24
 
 
 class _JitScalarType(enum.IntEnum):
@@ -95,10 +99,10 @@ class _JitScalarType(enum.IntEnum):
 
     @classmethod
     def from_value(cls, value: torch._C.Value | torch.Tensor | None, default: Any = None) -> JitScalarType:
-        """The element type of a value, also of a list's elements and of a number; `default` where none is known.
+        """The element type of a value, also of a list's elements and of a number; `default` where none is known, or it has no JitScalarType.
 
         Raises:
-            SymbolicValueError: It is not known, and no default is given.
+            SymbolicValueError: There is neither.
         """
         if not isinstance(value, (torch._C.Value, torch.Tensor)) or (
             isinstance(value, torch._C.Value) and value.node().mustBeNone()
@@ -107,7 +111,7 @@ class _JitScalarType(enum.IntEnum):
                 raise errors.OnnxExporterError("None has no element type")
             return cls(default)
         if isinstance(value, torch.Tensor):
-            return cls.from_dtype(value.dtype)
+            return cls.from_dtype(value.dtype) if default is None or value.dtype in _BY_DTYPE else cls(default)
         type_ = value.type()
         while isinstance(type_, (torch._C.ListType, torch._C.OptionalType)):
             type_ = type_.getElementType()
@@ -115,13 +119,12 @@ class _JitScalarType(enum.IntEnum):
         if type_.kind() in plain:
             return cls[plain[type_.kind()]]
         name = type_.scalarType() if isinstance(type_, torch._C.TensorType) else None
-        if name is not None:
+        if name in _BY_SCALAR_NAME:
             return cls[_BY_SCALAR_NAME[name]]
         if default is not None:
             return cls(default)
-        raise errors.SymbolicValueError(
-            f"the element type of a value of type '{type_}' is not known", value
-        )
+        lacking = "is not known" if name is None else "has no JitScalarType"
+        raise errors.SymbolicValueError(f"the element type of a value of type '{type_}' {lacking}", value)
 
     def scalar_name(self) -> str:
         return _ROWS[self.name].scalar_name
@@ -156,11 +159,15 @@ def valid_torch_name(torch_name: str) -> bool:
 
 def onnx_of_dtype(dtype: torch.dtype) -> int:
     """TensorProto's number of a dtype."""
+    if dtype in _WITHOUT_ROW:
+        return _WITHOUT_ROW[dtype]
     return int(JitScalarType.from_dtype(dtype).onnx_type())
 
 
 def dtype_of_onnx(code: int) -> torch.dtype | None:
     """None where torch has no such dtype."""
+    if code in _WITHOUT_ROW.values():
+        return next(dtype for dtype, number in _WITHOUT_ROW.items() if number == code)
     try:
         return JitScalarType.from_onnx_type(code).dtype()
     except (errors.OnnxExporterError, ValueError):

@@ -52,6 +52,14 @@ class SymbolicRegistry:
         self._functions: dict[str, dict[int, Callable[..., Any]]] = {}
 
     def register(self, name: str, opset: int, func: Callable[..., Any], custom: bool = True) -> None:
+        """Let a function translate an operator from an opset on.
+
+        Args:
+            custom: Accepted, as torch's takes it, and changes nothing: there are no others beside users'.
+
+        Raises:
+            ValueError: The name has no domain.
+        """
         if "::" not in name:
             raise ValueError(f"'{name}' has no domain; it must be domain::name")
         self._functions.setdefault(name, {})[opset] = func
@@ -134,6 +142,7 @@ def onnx_symbolic(
         name: ``domain::name``.
         opset: The opset from which it holds, or several.
         decorate: What is applied to the function that is registered, in order.
+        custom: Accepted, and changes nothing.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,8 +13,9 @@ import torch
 
 from .. import __version__, exporter
 from ..errors import OnnxExporterError, warn
+from ..program import ONNXProgram
 from ._enums import OperatorExportTypes, TrainingMode
-from ._globals import GLOBALS, exporting
+from ._globals import GLOBALS, exporting, trains
 from .registration import registry, verify_name
 
 __all__ = [
@@ -131,7 +132,7 @@ def select_model_mode_for_export(model: Any, mode: Any) -> Iterator[None]:
     if not hasattr(model, "training"):
         yield
         return
-    training = model.training if mode == TrainingMode.PRESERVE else mode == TrainingMode.TRAINING
+    training = trains(model, mode)
     with (
         put_in_mode(model, None if mode == TrainingMode.PRESERVE else training),
         exporting(training_mode=mode, export_training=training),
@@ -172,7 +173,7 @@ def exporter_context(model: Any, mode: Any, verbose: bool) -> Iterator[None]:
 # --- exports ----------------------------------------------------------------------------
 
 
-def export(model: Any, args: Any, f: Any = None, **options: Any) -> Any:
+def export(model: Any, args: Any, f: Any = None, **options: Any) -> ONNXProgram:
     """:func:`flambeau.export` by tracing, as TorchScript's exporter captures modules, unless `dynamo` says otherwise."""
     return exporter.export(model, args, f, **{"dynamo": False, **without_nones(options)})
 
@@ -188,9 +189,7 @@ def export_to_pretty_string(model: Any, args: Any, **options: Any) -> str:
     """
     for name in ("export_type", "google_printer", "add_node_names", "export_params"):
         options.pop(name, None)
-    program = export(model, args, export_params=False, **options)
-    assert program is not None
-    return program.text()
+    return export(model, args, export_params=False, **options).text()
 
 
 # What None stands for, in calls written for older versions of torch.

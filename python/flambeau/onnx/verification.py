@@ -25,12 +25,12 @@ from ..capture.traces.tracing import traced_module
 from ..converted import Conversion
 from ..eager import deeply_copied
 from ..errors import OnnxExporterError, VerificationError, error_of
-from ..exporter import example_call
+from ..examples import example_call
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import SCRIPTS, describe, script_arguments
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
-from ..session import to_numpy
+from ..session import cpu_session, tensor_of, to_numpy
 from ..verification.outputs import as_output, paired
 from . import utils
 from ._enums import TrainingMode
@@ -96,20 +96,26 @@ def _input_values(program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str,
     return [tensors[i] for i in chosen]
 
 
-def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptions) -> list[torch.Tensor]:
-    if options.backend == OnnxBackend.ONNX_RUNTIME_CPU:
-        return list(program.run_inputs(values))
-    arrays = {value.name: to_numpy(each, value.dtype) for value, each in zip(program.inputs, values, strict=True)}
+def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptions, file: str | None = None) -> list[Any]:
+    """The outputs for the values of the model's inputs.
+
+    Args:
+        file: Where the model is read from; None is as the program has it.
+    """
     if options.backend == OnnxBackend.REFERENCE:
+        import onnx
         from onnx.reference import ReferenceEvaluator
 
-        results = ReferenceEvaluator(program.model_proto).run(None, arrays)
-    else:
+        arrays = {value.name: to_numpy(each, value.dtype) for value, each in zip(program.inputs, values, strict=True)}
+        results = ReferenceEvaluator(onnx.load(file) if file else program.model_proto).run(None, arrays)
+        return _pytree.tree_map(lambda leaf: None if leaf is None else tensor_of(leaf, torch), results)
+    if options.backend != OnnxBackend.ONNX_RUNTIME_CPU:
         import onnxruntime
 
-        session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), providers=[options.backend.value])
-        results = session.run(None, arrays)
-    return _pytree.tree_map(lambda leaf: None if leaf is None else torch.as_tensor(leaf), results)
+        program.initialize_inference_session(lambda model: onnxruntime.InferenceSession(file or model, providers=[options.backend.value]))
+    elif file:
+        program.initialize_inference_session(lambda model: cpu_session(file))
+    return list(program.run_inputs(values))
 
 
 def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions) -> None:
@@ -124,6 +130,8 @@ def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions)
         theirs = as_output(theirs, ours)
         if not options.check_shape and ours.shape != theirs.shape:
             ours, theirs = torch.broadcast_tensors(ours, theirs)
+        if ours.dtype == theirs.dtype and ours.dtype.itemsize == 1 and ours.is_floating_point():
+            ours, theirs = ours.float(), theirs.float()  # torch compares those only by their bits
         try:
             torch.testing.assert_close(ours, theirs, rtol=options.rtol, atol=options.atol, check_dtype=options.check_dtype, equal_nan=True)
         except AssertionError as error:
@@ -161,7 +169,7 @@ def verify(
         model, input_args, input_kwargs: As :func:`flambeau.export` takes them; the options
             up to `verbose` too.
         fixed_batch_size: Accepted, and changes nothing.
-        use_external_data: The model goes through a file with its weights beside it.
+        use_external_data: The model goes through a file, with weights of 256 bytes and more beside it.
         additional_test_inputs: Further arguments to run both with.
         options: How to compare.
 
@@ -170,26 +178,28 @@ def verify(
     """
     options = options or VerificationOptions()
     args, kwargs = example_call(model, input_args, dict(input_kwargs) if input_kwargs else None)
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory()) if use_external_data else None
-        program = utils.export(
-            model,
-            args,
-            os.path.join(folder, "model.onnx") if folder else None,
-            kwargs=kwargs,
-            do_constant_folding=do_constant_folding,
-            dynamic_axes=dynamic_axes,
-            input_names=input_names,
-            output_names=output_names,
-            training=training,
-            opset_version=opset_version,
-            verbose=verbose,
-        )
+    program = utils.export(
+        model,
+        args,
+        kwargs=kwargs,
+        do_constant_folding=do_constant_folding,
+        dynamic_axes=dynamic_axes,
+        input_names=input_names,
+        output_names=output_names,
+        training=training,
+        opset_version=opset_version,
+        keep_initializers_as_inputs=keep_initializers_as_inputs,
+        verbose=verbose,
+    )
+    with tempfile.TemporaryDirectory() if use_external_data else contextlib.nullcontext() as folder:
+        file = None if folder is None else os.path.join(folder, "model.onnx")
+        if file is not None:
+            program.save(file, keep_initializers_as_inputs=keep_initializers_as_inputs, external_data=True)
         for given, named in [(args, kwargs), *(example_call(model, each, None) for each in additional_test_inputs or ())]:
             with torch.no_grad(), utils.select_model_mode_for_export(model, training):
                 # The model may write to its inputs, and to itself.
                 expected = _clone(model)(*deeply_copied(given), **deeply_copied(named))
-            _compare(_run(program, _input_values(program, given, named, options), options), expected, options)
+            _compare(_run(program, _input_values(program, given, named, options), options, file), expected, options)
 
 
 def _clone(model: Any) -> Callable[..., Any]:
@@ -212,17 +222,21 @@ class GraphInfo:
     Attributes:
         graph: The graph. Weights are inputs of it.
         input_args: What it is run with: inputs, then weights.
+        do_constant_folding: As :func:`flambeau.export` takes it.
         id: "" is the whole graph, "0" its first half, "01" that one's second half.
         mismatch_error: How the results differ, or why there are none; None if they agree.
         pt_outs: PyTorch's results.
         upper_graph_info, lower_graph_info: The halves, where there was a reason to look at them.
     """
 
-    def __init__(self, graph: Any, input_args: Sequence[Any], id: str = "", opset_version: int | None = None) -> None:
+    def __init__(
+        self, graph: Any, input_args: Sequence[Any], id: str = "", opset_version: int | None = None, do_constant_folding: bool = True
+    ) -> None:
         self.graph = graph
         self.input_args = list(input_args)
         self.id = id
         self.opset_version = opset_version
+        self.do_constant_folding = do_constant_folding
         self.mismatch_error: Exception | None = None
         self.pt_outs: list[Any] = []
         self.upper_graph_info: GraphInfo | None = None
@@ -300,7 +314,7 @@ class GraphInfo:
             repro_dir: Where the folder goes; None is the current one.
             name: The folder is called "test_" and this; None goes by the graph's id.
         """
-        from onnx import numpy_helper
+        from ._shapes import tensor_proto  # which needs onnx
 
         name = name or f"mismatch_{self.id or 'all'}"
         folder = os.path.join(repro_dir or os.getcwd(), f"test_{name}")
@@ -311,7 +325,7 @@ class GraphInfo:
         for kind, values in (("input", _tensors(self.input_args)), ("output", _tensors(self.pt_outs))):
             for i, tensor in enumerate(values):
                 with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
-                    file.write(numpy_helper.from_array(tensor.detach().cpu().numpy()).SerializeToString())
+                    file.write(tensor_proto(tensor).SerializeToString())
         return folder
 
     # --- how -------------------------------------------------------------------------
@@ -323,7 +337,7 @@ class GraphInfo:
         return [node for node in self.graph.nodes() if node.kind() not in _INESSENTIAL]
 
     def _convert(self) -> ONNXProgram:
-        options = make_options(opset_version=self.opset_version)
+        options = make_options(opset_version=self.opset_version, optimize=self.do_constant_folding)
         described = [describe(value) for value in self.input_args]
 
         translations = Translations(options.opset, {})
@@ -390,8 +404,8 @@ class GraphInfo:
 
     def _halves(self, cut: int) -> tuple[GraphInfo, GraphInfo]:
         nodes, outputs = list(self.graph.nodes()), list(self.graph.outputs())
-        upper = _part(self.graph, nodes[:cut], self._crossing(cut), self.opset_version, f"{self.id}0")
-        lower = _part(self.graph, nodes[cut:], outputs, self.opset_version, f"{self.id}1")
+        upper = _part(self, nodes[:cut], self._crossing(cut), f"{self.id}0")
+        lower = _part(self, nodes[cut:], outputs, f"{self.id}1")
         values = dict(zip(_names(self.graph.inputs()), self.input_args))
         upper.input_args = [values[name] for name in upper._taken]
         return upper, lower
@@ -441,10 +455,10 @@ def _sharing(node: Any) -> list[Any]:
     return [value for value, argument in zip(node.inputs(), arguments) if argument.alias_info is not None]
 
 
-def _part(whole: Any, nodes: Sequence[Any], outputs: Sequence[Any], opset_version: int | None, id: str) -> GraphInfo:
+def _part(whole: GraphInfo, nodes: Sequence[Any], outputs: Sequence[Any], id: str) -> GraphInfo:
     """The nodes as a graph of their own; what others make is an input, but constants are copied."""
     graph = torch._C.Graph()
-    info = GraphInfo(graph, [], id, opset_version)
+    info = GraphInfo(graph, [], id, whole.opset_version, whole.do_constant_folding)
     values: dict[int, Any] = {}
 
     def value_of(value: Any) -> Any:
@@ -501,6 +515,12 @@ def find_mismatch(
 ) -> GraphInfo:
     """Trace a model, and find the operators whose conversion computes something else.
 
+    Args:
+        model, input_args, do_constant_folding, training, opset_version: As :func:`flambeau.export` takes them.
+        keep_initializers_as_inputs: Accepted, and changes nothing: weights are inputs of the graphs.
+        verbose: Print the graph and its halves.
+        options: How to compare.
+
     Returns:
         The whole graph; ``all_mismatch_leaf_graph_info()`` are the operators.
     """
@@ -514,7 +534,7 @@ def find_mismatch(
         graph, module = inlined(traced)
         weights = [] if module is None else without_module(graph, module)
     flat = [leaf for leaf in _pytree.tree_leaves(args)] if len(list(graph.inputs())) != len(args) + len(weights) else list(args)
-    info = GraphInfo(graph, [*flat, *(weight.detach() for weight in weights)], opset_version=opset_version)
+    info = GraphInfo(graph, [*flat, *(weight.detach() for weight in weights)], opset_version=opset_version, do_constant_folding=do_constant_folding)
     info.find_mismatch(options)
     if verbose:
         info.pretty_print_tree()

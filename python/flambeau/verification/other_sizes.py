@@ -118,11 +118,11 @@ def _evaluate(size: int | torch.SymInt, sizes: dict[Any, int]) -> int:
 
 
 def _of_sizes(example: torch.Tensor, sizes: list[int], generator: torch.Generator) -> torch.Tensor:
-    """Floats at random; of other types the example's elements over again, so that indices stay valid."""
+    """Floats at random; of other types the example's elements over again, so that indices stay valid. They are where the example is."""
     if example.is_floating_point():
-        return torch.randn(sizes, generator=generator, dtype=torch.float32).to(example.dtype)
+        return torch.randn(sizes, generator=generator, dtype=torch.float32).to(example)
     if example.numel() == 0:
-        return torch.zeros(sizes, dtype=example.dtype)
+        return torch.zeros(sizes, dtype=example.dtype, device=example.device)
     count = int(torch.Size(sizes).numel())
-    flat = example.detach().cpu().flatten()
+    flat = example.detach().flatten()
     return flat.repeat(count // flat.numel() + 1)[:count].reshape(sizes)

@@ -6,12 +6,11 @@ import ast
 import functools
 import types
 
+from ...places import MEMO
 from ..questions.expressions import value_of
 from ..source import Place, nodes_of_file, place_of, place_that_runs
 
 __all__ = ["calls_memo"]
-
-_MEMO = type(functools.cache(len))
 
 
 @functools.lru_cache(maxsize=64)
@@ -27,4 +26,4 @@ def calls_memo(frame: types.FrameType) -> bool:
         callee = value_of(function, frame, again=True) if function is not None else None
     except Exception:  # whatever an attribute raises, which was evaluated before
         return False
-    return isinstance(getattr(callee, "__func__", callee), _MEMO)
+    return isinstance(getattr(callee, "__func__", callee), MEMO)
