@@ -211,9 +211,9 @@ Status Emitter::EmitAugmented(const Stmt& stmt) {
 
 Status Emitter::EmitIf(const Stmt& stmt) {
   const Expr& expr = syntax_[stmt.value];
-  // What isinstance knows is decided here: the other branch need not make sense.
-  if (expr.kind == ExprKind::kApply && syntax_[expr.operands[0]].kind == ExprKind::kName &&
-      syntax_[expr.operands[0]].text == "isinstance") {
+  // What isinstance knows is decided here: the other branch need not make sense. A variable of that name is another matter.
+  const bool is_call = expr.kind == ExprKind::kApply && syntax_[expr.operands[0]].kind == ExprKind::kName;
+  if (is_call && syntax_[expr.operands[0]].text == "isinstance" && Find("isinstance") == nullptr) {
     FLAMBEAU_TRY(const Sugared answer, EmitSugared(stmt.value));
     const Constant* known = answer.value->node == nullptr ? nullptr : answer.value->node->Find("value");
     if (known != nullptr) return EmitStatements(std::get<bool>(known->value) ? stmt.body : stmt.otherwise);

@@ -88,6 +88,16 @@ TEST(TorchScriptEmitter, DecidesIsInstanceWhereTypesDo) {
             "  return (%r.1)\n");
 }
 
+TEST(TorchScriptEmitter, KnowsAVariableThatIsNamedIsInstance) {
+  const auto branch = [](std::string_view what, std::string_view call) {
+    return Emitted("def f(x: Tensor) -> Tensor:\n  isinstance = " + std::string(what) + "\n  if " + std::string(call) + ":\n    y = x\n  else:\n    y = x\n  return y\n");
+  };
+  EXPECT_TRUE(branch("print", "isinstance(x)").starts_with("error: no overload of aten::Bool takes these arguments"));
+  EXPECT_TRUE(branch("torch.max", "isinstance(x, 0)").starts_with("error: no overload of aten::Bool takes these arguments"));
+  EXPECT_TRUE(branch("torch.is_floating_point", "isinstance(x)").starts_with("graph("));
+  EXPECT_EQ(branch("x", "isinstance(x)"), "error: 'isinstance(x)': this can't be called (line 3, column 6)");
+}
+
 TEST(TorchScriptEmitter, UpgradesOldOperators) {
   const std::string gelu = "def f(x: Tensor) -> Tensor:\n  return torch.gelu(x)\n";
   EXPECT_EQ(Emitted(gelu, 9), Emitted(gelu, 10));
