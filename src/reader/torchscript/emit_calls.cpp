@@ -382,7 +382,11 @@ Result<Sugared> Emitter::EmitFork(const Expr& expr) {
   if (expr.operands.size() != 2) return Error(expr, "fork takes a function of no arguments");
   FLAMBEAU_TRY(const Sugared closure, EmitSugared(expr.operands[1]));
   if (closure.kind != Sugared::Kind::kClosure) return Error(expr, "fork takes a function that is defined before it");
+  // As PyTorch's serializer has it: so code nests no deeper than its syntax, and no function forks itself.
+  if (closure.forks != forks_) return Error(expr, "fork takes a function that is defined beside it");
   at_ = expr.begin;
+  if (program_.nodes > kMaxNodes)
+    return syntax_.source->Error(DiagnosticKind::kLimitExceeded, at_, fmt::format("the program has more than {} nodes", kMaxNodes), library_.sink());
   Node* fork = Append("prim::fork", "", {});
   Block* outer = block_;
   Frame* scope = frame_;
@@ -391,7 +395,9 @@ Result<Sugared> Emitter::EmitFork(const Expr& expr) {
   fork->blocks.push_back(block_);
   frame_ = &frame;
   Value* result = nullptr;
+  ++forks_;
   const Status emitted = EmitBody(syntax_[closure.def].body, &result);
+  --forks_;
   frame_ = scope;
   if (!emitted) return kFailure;
   block_->outputs.push_back(result);

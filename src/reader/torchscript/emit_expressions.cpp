@@ -86,6 +86,7 @@ TypePtr TypeOf(const Constant& constant, std::span<const Object> objects) {
 Node* Emitter::Append(std::string kind, std::string overload, std::vector<Value*> inputs) {
   Node* node = graph_.Append(block_, std::move(kind), std::move(overload), std::move(inputs));
   node->source = program_.ranges.Find(*syntax_.source, at_);
+  ++program_.nodes;
   return node;
 }
 Value* Emitter::Output(Node* node, TypePtr type) {

@@ -90,7 +90,7 @@ Status Emitter::EmitStatement(const Stmt& stmt) {
       }
       return {};
     case StmtKind::kDef:
-      Bind(syntax_[stmt.def].name, {.kind = Sugared::Kind::kClosure, .def = stmt.def});
+      Bind(syntax_[stmt.def].name, {.kind = Sugared::Kind::kClosure, .def = stmt.def, .forks = forks_});
       return {};
     case StmtKind::kReturn:
     case StmtKind::kBreak:

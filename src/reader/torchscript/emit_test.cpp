@@ -160,6 +160,23 @@ TEST(TorchScriptInliner, EndsWhereCallsDoNot) {
   EXPECT_EQ(Emitted(code), "error: the program has more than 1000000 nodes");
 }
 
+TEST(TorchScriptEmitter, EndsWhereForksDoNot) {
+  EXPECT_EQ(Emitted("def f(x: Tensor) -> Tensor:\n  def g():\n    a = fork(g)\n    return torch.wait(a)\n  b = fork(g)\n  return torch.wait(b)\n"),
+            "error: 'fork(g)': fork takes a function that is defined beside it (line 3, column 9)");
+  std::string code = "def f(x: Tensor) -> Tensor:\n", indent = "  ";
+  constexpr int kDepth = 40;
+  for (int i = 0; i < kDepth; ++i) {
+    code += indent + "def g():\n";
+    indent += "  ";
+  }
+  code += indent + "return x\n";
+  for (int i = 0; i < kDepth; ++i) {
+    indent.resize(indent.size() - 2);
+    code += indent + "a = fork(g)\n" + indent + "b = fork(g)\n" + indent + "return torch.wait(b)\n";
+  }
+  EXPECT_EQ(Emitted(code), "error: the program has more than 1000000 nodes (line 43, column 85)");
+}
+
 TEST(TorchScriptEmitter, SaysWhatIsWrongAndWhere) {
   const auto error = [](std::string_view line) { return Emitted("def f(x: Tensor, n: int) -> Tensor:\n  " + std::string(line) + "\n  return x\n"); };
   EXPECT_EQ(error("y = z"), "error: 'z': the name is not defined (line 2, column 7)");

@@ -25,7 +25,11 @@ struct Program {
   SourceRanges& ranges;
   int64_t operator_version = 0;     // decides which operators are upgraded
   int constructors_open = 0;        // read for the types of fields, one within another
+  size_t nodes = 0;                 // of all graphs that were emitted
 };
+
+// A few functions that call each other twice, or are forked twice, make any number of nodes.
+inline constexpr size_t kMaxNodes = 1'000'000;
 
 Result<std::unique_ptr<Graph>> EmitFunction(const FunctionInfo& function, Program& program);
 
@@ -57,6 +61,7 @@ struct Sugared {
   const FunctionInfo* function = nullptr;
   const ClassInfo* class_info = nullptr;
   DefId def;
+  int forks = 0;  // of kClosure: how many forks it is defined in
 
   // Of kValue: the type of a variable that holds it.
   const TypePtr& VariableType() const { return declared ? declared : value->type; }
@@ -169,6 +174,7 @@ class Emitter {
   Block* block_ = nullptr;
   Frame* frame_ = nullptr;
   uint32_t at_ = 0;  // in the source: what is being emitted
+  int forks_ = 0;     // that are being emitted, one within another
   std::set<const Value*> untyped_lists_;  // `[]` of which nothing says what it is a list of
   std::map<std::string, uint32_t, std::less<>> names_;
   uint32_t next_name_ = 0;

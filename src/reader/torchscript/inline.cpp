@@ -14,10 +14,7 @@
 namespace flambeau::torchscript {
 namespace {
 
-// Code that calls itself never ends, and a few functions that call each other
-// twice make any number of nodes.
-constexpr size_t kMaxCallDepth = 512;
-constexpr size_t kMaxNodes = 1'000'000;
+constexpr size_t kMaxCallDepth = 512;  // code that calls itself never ends
 
 // "__torch__.torch.nn.modules.conv.___torch_mangle_3.Conv2d" -> "torch.nn.modules.conv.Conv2d"
 std::string PythonName(std::string_view class_name) {
