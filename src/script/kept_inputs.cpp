@@ -80,6 +80,7 @@ bool KeptInputs::IsUndecided(const torchscript::Value* value) {
 }
 
 void KeptInputs::NoteRead(const Val& val) {
+  std::unordered_set<uint32_t> cells;  // a list may hold itself, or another one many times
   Vals pending{val};
   while (!pending.empty()) {
     const Val each = std::move(pending.back());
@@ -87,7 +88,7 @@ void KeptInputs::NoteRead(const Val& val) {
     if (const auto* tensor = each.As<TensorVal>()) read_.push_back(tensor->id);
     if (const auto* number = each.As<NumberVal>()) read_.push_back(number->id);
     if (const auto* tuple = each.As<TupleVal>()) pending.insert(pending.end(), tuple->elements->begin(), tuple->elements->end());
-    if (const auto* list = each.As<ListVal>()) {
+    if (const auto* list = each.As<ListVal>(); list != nullptr && cells.insert(list->cell).second) {
       const Cell& cell = evaluator_.heap()[list->cell];
       if (cell.sequence) read_.push_back(*cell.sequence);
       pending.insert(pending.end(), cell.elements.begin(), cell.elements.end());

@@ -104,6 +104,19 @@ def test_a_list_that_grows_by_itself(runner):
     assert "[limit-exceeded]" in runner.convert(*INPUT).stderr
 
 
+LEFT_PATHS = {
+    "a list that holds itself": ("v = annotate(List[Any], [x])", "_0 = torch.append(v, v)"),
+    "a list of a list twice, of that twice, and so on": ("v = annotate(List[Any], [x])", *["v = annotate(List[Any], [v, v])"] * 40),
+}
+
+
+@pytest.mark.parametrize("lines", LEFT_PATHS.values(), ids=LEFT_PATHS)
+def test_a_path_that_is_left_out_and_reads(runner, lines):
+    runner.write(*lines, "if torch.__isnot__(y, None):", "  n = torch.len(v)", "else:", "  n = 1", result="torch.mul(x, n)",
+                 more=", y: Optional[Tensor]=None")  # fmt: skip
+    assert runner.convert(*INPUT, "--input", "y=None").returncode == 0
+
+
 def test_a_dict_of_many_keys(runner):
     runner.write("d = {" + ", ".join(f'"k{i}": {i}' for i in range(40_000)) + "}", result='torch.add(x, d["k39999"])')
     assert runner.convert(*INPUT).returncode == 0
