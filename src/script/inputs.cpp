@@ -14,6 +14,8 @@ namespace {
 using torchscript::Type;
 using torchscript::TypeKind;
 
+constexpr size_t kMaxElements = 100'000;  // of all inputs: a class of a class twice, of that twice, and so on, has any number
+
 std::optional<size_t> Index(std::string_view text) {
   size_t value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -53,6 +55,8 @@ class Describer {
 
   // What is said of the input called `name`; nullopt, noting it as missing, if nothing is.
   std::optional<ScriptInput> Describe(const std::string& name, const Type& type) {
+    if (described_ == kMaxElements) return std::nullopt;
+    ++described_;
     if (const auto input = Given(name, type)) return input;
     switch (type.kind) {
       case TypeKind::kOptional:
@@ -93,6 +97,7 @@ class Describer {
   }
 
   Result<std::vector<MissingInput>> Conclude() {
+    if (described_ == kMaxElements) return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the inputs have more than {} elements", kMaxElements));
     for (size_t i = 0; i < given_.size(); ++i)
       if (!used_[i]) (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("the program has no input '{}'", given_[i].first));
     if (sink_.HasErrors()) return kFailure;
@@ -125,6 +130,7 @@ class Describer {
   std::span<const std::pair<std::string, std::string>> given_;
   std::vector<bool> used_;
   std::vector<MissingInput> missing_;
+  size_t described_ = 0;
   Sink& sink_;
 };
 

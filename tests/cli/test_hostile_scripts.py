@@ -93,6 +93,22 @@ def test_enums_of_enums(runner):
     runner.refuse("bad-program", *INPUT)
 
 
+DOUBLED_CLASSES = "class C0(NamedTuple):\n  a : Tensor\n" + "".join(
+    f"class C{i}(NamedTuple):\n  a : __torch__.C{i - 1}\n  b : __torch__.C{i - 1}\n" for i in range(1, 31)
+)
+
+
+def test_classes_of_classes(runner):
+    function = "def g(c: __torch__.C30, x: Tensor) -> Tensor:\n  return torch.relu(x)\n"
+    runner.write("c = uninitialized(__torch__.C30)", result="__torch__.g(c, x)", before=DOUBLED_CLASSES + function)
+    assert runner.convert(*INPUT).returncode == 0
+
+
+def test_an_input_of_a_class_of_classes(runner):
+    runner.write(before=DOUBLED_CLASSES, more=", c: __torch__.C30")
+    assert "[limit-exceeded]" in runner.convert(*INPUT).stderr
+
+
 def test_a_constant_that_is_named_again_and_again(runner):
     numbers = b"".join(b"M" + struct.pack("<H", i % 60000) for i in range(100_000))
     runner.write(*(f"a{i} = CONSTANTS.c0" for i in range(400)), **{"constants.pkl": b"\x80\x02](" + numbers + b"e\x85."})

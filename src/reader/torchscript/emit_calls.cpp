@@ -402,7 +402,9 @@ Result<Sugared> Emitter::EmitFork(const Expr& expr) {
   if (!emitted) return kFailure;
   block_->outputs.push_back(result);
   block_ = outer;
-  return Sugared::Of(Output(fork, Type::Of(TypeKind::kFuture, {result->type})));
+  TypePtr type = Type::Of(TypeKind::kFuture, {result->type});
+  FLAMBEAU_CHECK_OK(CheckBounded(type, expr));
+  return Sugared::Of(Output(fork, std::move(type)));
 }
 
 }  // namespace flambeau::torchscript

@@ -150,6 +150,12 @@ Result<Value*> Emitter::ToValue(Sugared sugared, const Expr& expr) {
   }
 }
 
+Status Emitter::CheckBounded(const TypePtr& type, const Expr& expr) {
+  if (IsBounded(*type)) return {};
+  return syntax_.source->Error(DiagnosticKind::kLimitExceeded, expr.begin,
+                               fmt::format("a type is nested more than {} deep, or has more than {} parts", kMaxTypeDepth, kMaxTypeParts), library_.sink());
+}
+
 std::vector<Value*> Emitter::Unpack(Value* tuple) {
   if (tuple->node != nullptr && tuple->node->kind == "prim::TupleConstruct") return tuple->node->inputs;
   Node* unpack = Append("prim::TupleUnpack", "", {tuple});
@@ -430,7 +436,9 @@ Result<Value*> Emitter::EmitList(const Expr& expr, const TypePtr& hint) {
   }
   at_ = expr.begin;
   const bool untyped = values.empty() && !hint;
-  Value* list = AppendValue("prim::ListConstruct", std::move(values), ListOf(element));
+  TypePtr type = ListOf(element);
+  FLAMBEAU_CHECK_OK(CheckBounded(type, expr));
+  Value* list = AppendValue("prim::ListConstruct", std::move(values), std::move(type));
   if (untyped) untyped_lists_.insert(list);
   return list;
 }
@@ -458,7 +466,9 @@ Result<Value*> Emitter::EmitDict(const Expr& expr, const TypePtr& hint) {
     FLAMBEAU_TRY(values[i], ConvertTo(values[i], i % 2 == 0 ? key : element, i % 2 == 0 ? "a key" : "a value"));
   }
   at_ = expr.begin;
-  return AppendValue("prim::DictConstruct", std::move(values), Type::Of(TypeKind::kDict, {key, element}));
+  TypePtr type = Type::Of(TypeKind::kDict, {key, element});
+  FLAMBEAU_CHECK_OK(CheckBounded(type, expr));
+  return AppendValue("prim::DictConstruct", std::move(values), std::move(type));
 }
 
 Result<Sugared> Emitter::EmitTuple(const Expr& expr, const TypePtr& hint) {
@@ -471,6 +481,7 @@ Result<Sugared> Emitter::EmitTuple(const Expr& expr, const TypePtr& hint) {
     types.push_back(value->type);
   }
   tuple.type = TupleOf(std::move(types));
+  FLAMBEAU_CHECK_OK(CheckBounded(tuple.type, expr));
   return tuple;
 }
 

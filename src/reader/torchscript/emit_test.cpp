@@ -177,6 +177,19 @@ TEST(TorchScriptEmitter, EndsWhereForksDoNot) {
   EXPECT_EQ(Emitted(code), "error: the program has more than 1000000 nodes (line 43, column 85)");
 }
 
+TEST(TorchScriptEmitter, EndsWhereTypesDoNot) {
+  const auto error = [](std::string_view first, std::string_view next, int times) {
+    std::string code = "def f(x: Tensor) -> Tensor:\n  t = " + std::string(first) + "\n";
+    for (int i = 0; i < times; ++i) code += "  t = " + std::string(next) + "\n";
+    return Emitted(code + "  return torch.add(t, x)\n");
+  };
+  const std::string limits = "error: a type is nested more than 64 deep, or has more than 20000 parts (line ";
+  EXPECT_EQ(error("x", "(t, t)", 60), limits + "16, column 8)");
+  EXPECT_EQ(error("x", "(t,)", 100'000), limits + "67, column 8)");
+  EXPECT_EQ(error("x", "[t]", 100'000), limits + "67, column 7)");
+  EXPECT_EQ(error("x", "{1: t}", 100'000), limits + "67, column 7)");
+}
+
 TEST(TorchScriptEmitter, SaysWhatIsWrongAndWhere) {
   const auto error = [](std::string_view line) { return Emitted("def f(x: Tensor, n: int) -> Tensor:\n  " + std::string(line) + "\n  return x\n"); };
   EXPECT_EQ(error("y = z"), "error: 'z': the name is not defined (line 2, column 7)");

@@ -151,6 +151,8 @@ class Emitter {
   // `value` as a `type`; reports if it can't be one.
   Result<Value*> ConvertTo(Value* value, const TypePtr& type, std::string_view what);
   Operand OperandOf(Value* value) const;
+  // Of what an expression makes of other types.
+  Status CheckBounded(const TypePtr& type, const Expr& expr);
 
   // Nodes.
   Node* Append(std::string kind, std::string overload, std::vector<Value*> inputs);

@@ -11,6 +11,13 @@ bool AllEqual(const std::vector<TypePtr>& a, const std::vector<TypePtr>& b) {
                     [](const TypePtr& x, const TypePtr& y) { return Equal(*x, *y); });
 }
 
+// Takes its parts from those that are left.
+bool TakeParts(const Type& type, size_t& left, int depth) {
+  if (left == 0 || depth > kMaxTypeDepth) return false;
+  --left;
+  return !type.name.empty() || std::ranges::all_of(type.elements, [&](const TypePtr& each) { return TakeParts(*each, left, depth + 1); });
+}
+
 bool IsNumber(TypeKind kind) {
   return kind == TypeKind::kInt || kind == TypeKind::kFloat || kind == TypeKind::kComplex || kind == TypeKind::kNumber;
 }
@@ -47,6 +54,11 @@ TypePtr NamedType(TypeKind kind, std::string name) {
 bool IsKind(const TypePtr& type, TypeKind kind) { return type->kind == kind; }
 
 const TypePtr& Unwrap(const TypePtr& type) { return IsKind(type, TypeKind::kOptional) ? type->elements[0] : type; }
+
+bool IsBounded(const Type& type) {
+  size_t left = kMaxTypeParts;
+  return TakeParts(type, left, 0);
+}
 
 bool Equal(const Type& a, const Type& b) {
   if (&a == &b) return true;
@@ -122,7 +134,7 @@ bool MatchVariables(const TypePtr& formal, const TypePtr& actual, TypeVariables*
     if (IsKind(actual, TypeKind::kNone)) return true;  // says nothing; Substitute fails if nothing else does
     return MatchVariables(formal->elements[0], Unwrap(actual), variables);
   }
-  if (formal->elements.empty()) return true;
+  if (formal->elements.empty() || !formal->name.empty()) return true;  // classes have no variables
   // A list of a variable takes a tuple of elements that agree.
   if (IsKind(formal, TypeKind::kList) && IsKind(actual, TypeKind::kTuple)) {
     return std::all_of(actual->elements.begin(), actual->elements.end(), [&](const TypePtr& each) {
@@ -141,7 +153,7 @@ TypePtr Substitute(const TypePtr& formal, const TypeVariables& variables) {
     const auto found = variables.find(formal->name);
     return found == variables.end() ? nullptr : found->second;
   }
-  if (formal->elements.empty()) return formal;
+  if (formal->elements.empty() || !formal->name.empty()) return formal;
   bool changed = false;
   std::vector<TypePtr> elements;
   for (const TypePtr& each : formal->elements) {

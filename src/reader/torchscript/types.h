@@ -13,6 +13,8 @@ namespace flambeau::torchscript {
 
 // Types nest no deeper than this; their readers see to it.
 inline constexpr int kMaxTypeDepth = 64;
+// Nor has one more parts, classes counted as one: a tuple of a tuple twice, of that twice, and so on, has any number.
+inline constexpr size_t kMaxTypeParts = 20'000;
 
 TypePtr TensorType();
 TypePtr IntType();
@@ -27,6 +29,8 @@ TypePtr TupleOf(std::vector<TypePtr> elements);
 TypePtr NamedType(TypeKind kind, std::string name);
 
 bool IsKind(const TypePtr& type, TypeKind kind);
+// Whether it keeps to these limits.
+bool IsBounded(const Type& type);
 bool Equal(const Type& a, const Type& b);
 // May a value of type `type` be used where `wanted` is asked for?
 bool IsSubtype(const Type& type, const Type& wanted);

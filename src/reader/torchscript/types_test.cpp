@@ -61,6 +61,34 @@ TEST(TorchScriptTypes, FindsTypeVariables) {
   EXPECT_EQ(Substitute(ParseSchemaType("t2"), variables), nullptr);
 }
 
+// Of a tuple of a tuple twice, of that twice, and so on; each may be a class.
+TypePtr Doubled(int times, bool named) {
+  TypePtr type = TensorType();
+  for (int i = 0; i < times; ++i) {
+    auto twice = std::make_shared<Type>(*TupleOf({type, type}));
+    if (named) twice->name = "C" + std::to_string(i);
+    type = std::move(twice);
+  }
+  return type;
+}
+
+TEST(TorchScriptTypes, LooksIntoNoClassForVariables) {
+  TypeVariables variables;
+  const TypePtr formal = TupleOf({ParseSchemaType("t"), Doubled(60, true)});
+  EXPECT_TRUE(MatchVariables(formal, TupleOf({IntType(), formal->elements[1]}), &variables));
+  EXPECT_EQ(Substitute(formal, variables)->elements[1], formal->elements[1]);
+}
+
+TEST(TorchScriptTypes, AreBounded) {
+  EXPECT_TRUE(IsBounded(*Doubled(13, false)));
+  EXPECT_FALSE(IsBounded(*Doubled(60, false)));
+  EXPECT_TRUE(IsBounded(*Doubled(60, true)));
+  TypePtr list = IntType();
+  for (int i = 0; i <= kMaxTypeDepth; ++i) list = ListOf(list);
+  EXPECT_FALSE(IsBounded(*list));
+  EXPECT_TRUE(IsBounded(*list->elements[0]));
+}
+
 TEST(TorchScriptSignatures, KeepTheOrderOfRegistration) {
   const std::vector<Signature>& overloads = FindOverloads("aten::add");
   ASSERT_GT(overloads.size(), 5u);
