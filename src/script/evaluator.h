@@ -247,6 +247,8 @@ class Evaluator {
   std::unordered_map<const Node*, size_t> raising_;  // the path of an If that raised when it was walked last
   std::unordered_map<const Node*, int64_t> too_many_;  // rounds of a loop that were too many to unroll
   int depth_ = 0;
+  int open_loops_ = 0;       // that become nested graphs, one within another
+  size_t walked_rounds_ = 0;  // since the outermost of them began
 };
 
 // A function of Python or TorchScript that no operator of the program is.

@@ -1,4 +1,6 @@
 // prim::Loop: unrolled where its rounds are known and few, else a nested graph.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "script/region.h"
@@ -13,6 +15,18 @@ namespace {
 constexpr uint64_t kMaxUnrolledNodes = 20000;
 constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
 constexpr int kMaxRoundsApart = 8;
+// Of a nest: what loops within others carry is found anew each time that the body around them is walked.
+constexpr size_t kMaxWalks = 20000;
+
+class Nested {
+ public:
+  explicit Nested(int& depth) : depth_(depth) { ++depth_; }
+  ~Nested() { --depth_; }
+  Nested(const Nested&) = delete;
+
+ private:
+  int& depth_;
+};
 
 // How many rounds a loop has at most, if they are few enough to be walked apart; a loop that ends by its condition may have as few.
 std::optional<int> FewRounds(const Val& trips) {
@@ -87,10 +101,15 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     if (value.Is<int64_t>() && *value.AsInt() >= 0) region.counters.insert(region.values.size());
     region.values.push_back(Skeleton::Of(value, emitter_, heap_, heap_.size()));
   }
+  if (open_loops_ == 0) walked_rounds_ = 0;
+  const Nested nested(open_loops_);
   BlockId body;
   for (int round = 0;; ++round) {
     if (round == kMaxRounds)
       return Unsupported("carries values whose types do not settle from one round of the loop to the next");
+    if (++walked_rounds_ > kMaxWalks)
+      return sink_.Error(DiagnosticKind::kLimitExceeded,
+                         fmt::format("is in a nest of loops whose bodies are walked more than {} times to find what they carry", kMaxWalks));
     Restore(before);
     emitter_.SetOrigin(OriginOf(node));
     FLAMBEAU_CHECK_OK(region.Learn(initial, before));

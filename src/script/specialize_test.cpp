@@ -248,6 +248,22 @@ TEST(Specialize, RefusesToWriteToOneOfTwoLists) {
   EXPECT_TRUE(Has(text, "unknown-aliasing")) << text;
 }
 
+// `depth` loops of so many rounds as only a run knows, one within another.
+std::string OfNest(int depth) {
+  std::string code = "  n = int(torch.sum(x))\n  c = 0\n", indent = "  ";
+  for (int i = 0; i < depth; ++i) {
+    code += indent + "for i" + std::to_string(i) + " in range(n):\n";
+    indent += "  ";
+  }
+  return OfText(code + indent + "c = torch.add(c, 1)\n  return torch.mul(x, c)\n");
+}
+
+TEST(Specialize, EndsWhereANestOfLoopsIsWalkedWithoutEnd) {
+  const std::string text = OfNest(6);
+  EXPECT_TRUE(Has(text, "prim::Loop") && !Has(text, "limit-exceeded")) << text;
+  EXPECT_TRUE(Has(OfNest(24), "limit-exceeded: is in a nest of loops whose bodies are walked more than 20000 times"));
+}
+
 TEST(Specialize, TellsComplexNumbersApart) {
   const std::string text = OfText(
       "  if torch.eq(1j, 2j):\n"
