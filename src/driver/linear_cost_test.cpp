@@ -306,7 +306,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Script{"WritesInBranches", "  x = torch.clone(x)\n",
                            "  if bool(torch.gt(torch.sum(x), $.5)):\n    _$ = torch.add_(x, 1)\n  else:\n    pass\n", "x"},
                     Script{"Loops", "", "  for i$ in range(torch.size(x, 0)):\n    x = torch.add(x, i$)\n", "x"},
-                    Script{"Literals", "", "  x = torch.add(x, torch.tensor([$.5, 1.]))\n", "x"}),
+                    Script{"Literals", "", "  x = torch.add(x, torch.tensor([$.5, 1.]))\n", "x"},
+                    // Any two elements may be one tensor.
+                    Script{"OneTensorInManyPlaces", "  y = torch.add(x, 1)\n  l = [x]\n  m = [y]\n", "  _$ = torch.append(l, x)\n  m_$ = torch.append(m, y)\n",
+                           "torch.cat(l if bool(torch.gt(torch.sum(x), 0)) else m)"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -49,19 +49,25 @@ bool IsMingled(const Cell& list, Emitter& emit) {
   return list.sequence ? !emit.storages().IsDistinct(*list.sequence) : !emit.AreDistinct(list.elements);
 }
 
-// All pairs of each group that has two.
-template <class Groups, class F>
-void ForPairs(const Groups& groups, F f) {
-  for (const auto& [key, group] : groups)
-    for (size_t i = 0; i < group.size(); ++i)
-      for (size_t k = i + 1; k < group.size(); ++k) f(group[i], group[k]);
-}
-
 }  // namespace
 
+bool Groups::Add(std::vector<uint64_t> members) {
+  if (members.size() < 2) return false;
+  const std::vector<size_t>* fewest = nullptr;
+  for (const uint64_t member : members) {
+    const std::vector<size_t>& of_member = of_member_[member];
+    if (fewest == nullptr || of_member.size() < fewest->size()) fewest = &of_member;
+  }
+  if (std::ranges::any_of(*fewest, [&](size_t group) { return std::ranges::includes(groups_[group], members); })) return false;
+  for (const uint64_t member : members) of_member_[member].push_back(groups_.size());
+  groups_.push_back(std::move(members));
+  return true;
+}
+
 size_t Kinship::size() const {
-  return 2 * storages_.size() + pieces_.size() + parts_.size() + any_parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
-         objects_.size() + same_objects_.size() + doubtful_objects_.size() + shared_cells_.size() + doubtful_.size() + held_parts_.size() + sharing_parts_.size();
+  return 2 * storages_.size() + pieces_.size() + parts_.size() + any_parts_.size() + beside_any_.size() + mingled_parts_.size() + shared_parts_.size() +
+         cells_.size() + same_parts_.size() + same_cells_.size() + same_objects_.size() + doubtful_objects_.size() + shared_cells_.size() +
+         doubtful_.size() + held_parts_.size() + sharing_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -77,16 +83,22 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
 }
 
 void Kinship::LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside) {
-  std::map<uint32_t, std::vector<size_t>> of_object;
+  std::map<uint32_t, std::vector<uint64_t>> of_first;  // by the first of the objects that they may be
+  std::map<uint32_t, std::vector<uint64_t>> from_before;
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto* tensor = parts[i].value.As<TensorVal>();
     if (tensor == nullptr) continue;
-    for (const Storages::HandleId object : storages.ObjectsOf(tensor->id)) {
-      of_object[object.index].push_back(i);
-      if (object.index < outside) objects_.emplace(i, object.index);
-    }
+    const std::vector<Storages::HandleId> objects = storages.ObjectsOf(tensor->id);
+    const uint32_t first = objects.front().index;
+    of_first[first].push_back(i);
+    if (const auto [found, is_new] = from_before.try_emplace(first); is_new)
+      for (const Storages::HandleId object : objects)
+        if (object.index < outside) found->second.push_back(kFromBefore + object.index);
   }
-  ForPairs(of_object, [&](size_t a, size_t b) { same_objects_.emplace(a, b); });
+  for (auto& [first, group] : of_first) {
+    group.insert(group.end(), from_before[first].begin(), from_before[first].end());
+    same_objects_.Add(std::move(group));
+  }
   for (const Storages::HandleId object : storages.doubtful_objects())
     if (object.index < outside) doubtful_objects_.insert(object.index);
 }
@@ -122,7 +134,7 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
 bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round) {
   const size_t before = size();
   Storages& storages = emit.storages();
-  std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
+  std::map<uint32_t, std::vector<uint64_t>> of_storage, of_cell;
   std::vector<std::pair<size_t, uint32_t>> of_shared;  // of parts
   std::vector<size_t> in_memory;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -157,23 +169,43 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   }
   LearnHeld(parts, heap);
   LearnObjects(parts, storages, outside.objects);
-  ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
-  for (const size_t any : any_parts_)
-    for (const size_t other : in_memory)
-      if (other != any) parts_.emplace(std::min(any, other), std::max(any, other));
-  const auto learn_same = [&](size_t a, size_t b) {
-    shared_parts_.insert({a, b});
-    same_parts_.emplace(a, b);
-  };
-  ForPairs(of_cell, learn_same);
+  for (auto& [storage, group] : of_storage) parts_.Add(std::move(group));
+  if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
+  for (auto& [cell, group] : of_cell) {
+    if (group.size() > 1) shared_parts_.insert(group.begin(), group.end());
+    same_cells_.Add(std::move(group));
+  }
   for (size_t i = 0; i < of_shared.size(); ++i)
     for (size_t k = i + 1; k < of_shared.size(); ++k)
-      if (MayBeSame(heap, of_shared[i].second, of_shared[k].second)) learn_same(of_shared[i].first, of_shared[k].first);
+      if (of_shared[i].second != of_shared[k].second && MayBeSame(heap, of_shared[i].second, of_shared[k].second))
+        same_parts_.emplace(of_shared[i].first, of_shared[k].first);
   for (uint32_t cell = 0; cell < outside.cells; ++cell)
     if (heap[cell].shared) shared_cells_.insert(cell);
   for (uint32_t storage = 0; storage < outside.storages; ++storage)
     if (storages.IsDoubtful(StorageId{storage})) doubtful_.insert(storage);
   return size() != before;
+}
+
+// Links go on from each storage to those that it has links to: so one of a group is linked to all others.
+void Kinship::ApplyShared(std::span<const Part> parts, Storages& storages, const Heap& heap) const {
+  for (const size_t any : any_parts_) {
+    const std::vector<ValueId> values = MadeOf(parts[any].value, heap);
+    if (values.empty()) continue;
+    for (const size_t other : beside_any_)
+      for (const ValueId value : MadeOf(parts[other].value, heap))
+        if (other != any) storages.SetMaybe(values.front(), value);
+    break;  // what the others share need not be listed
+  }
+  for (const std::vector<uint64_t>& group : parts_.all()) {
+    std::vector<std::vector<ValueId>> values;
+    for (const uint64_t part : group) {
+      values.push_back(MadeOf(parts[part].value, heap));
+      if (values.back().empty()) values.pop_back();
+    }
+    for (size_t i = 0; i + 1 < values.size(); ++i)
+      for (const ValueId value : values[i])
+        for (const ValueId last : values.back()) storages.SetMaybe(value, last);
+  }
 }
 
 void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const {
@@ -186,15 +218,19 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
       else if (!round) storages.SetMaybe(value, storage);
       else storages.SetMaybeBefore(value, storage, {round, piece.how, piece.of, piece.dim, piece.cut});
     }
-  for (const auto& [part, other] : parts_)
-    for (const ValueId a : MadeOf(parts[part].value, heap))
-      for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);
+  ApplyShared(parts, storages, heap);
   const auto tensor_of = [&](size_t part) { return parts[part].value.As<TensorVal>(); };
-  for (const auto& [part, object] : objects_)
-    if (const auto* tensor = tensor_of(part)) storages.SetMaybeNameOf(tensor->id, Storages::HandleId{object});
-  for (const auto& [part, other] : same_objects_)
-    if (tensor_of(part) != nullptr && tensor_of(other) != nullptr)
-      storages.SetMaybeNameOf(tensor_of(part)->id, storages.ObjectsOf(tensor_of(other)->id).front());
+  for (const std::vector<uint64_t>& group : same_objects_.all()) {
+    std::vector<Storages::HandleId> objects;
+    bool has_part = false;
+    for (const uint64_t member : group) {
+      const auto* tensor = member < kFromBefore ? tensor_of(member) : nullptr;
+      if (tensor != nullptr) objects.push_back(storages.ObjectOf(tensor->id));
+      if (member >= kFromBefore) objects.push_back(Storages::HandleId{static_cast<uint32_t>(member - kFromBefore)});
+      has_part |= tensor != nullptr;
+    }
+    if (has_part) storages.SetMaybeOne(objects);
+  }
   for (const uint32_t object : doubtful_objects_) storages.SetDoubtful(Storages::HandleId{object});
   for (const size_t part : any_parts_)
     for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetAny(value);
@@ -209,6 +245,14 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   for (const auto& [part, other] : same_parts_) {
     const auto cell = CellOf(parts[part].value), kin = CellOf(parts[other].value);
     if (cell && kin) heap.Edit(*cell).kin.push_back(*kin);
+  }
+  for (const std::vector<uint64_t>& group : same_cells_.all()) {  // two that have a third among their kin may be one, too
+    std::optional<uint32_t> first;
+    for (const uint64_t part : group) {
+      const auto cell = CellOf(parts[part].value);
+      if (cell && first) heap.Edit(*cell).kin.push_back(*first);
+      if (!first) first = cell;
+    }
   }
   for (const uint32_t cell : shared_cells_)
     if (!heap[cell].shared) heap.Edit(cell).shared = true;

@@ -15,6 +15,19 @@
 
 namespace flambeau::script {
 
+// Groups of which any two members may be one.
+class Groups {
+ public:
+  // Whether that was news: no group has all of these, which are sorted.
+  bool Add(std::vector<uint64_t> members);
+  const std::vector<std::vector<uint64_t>>& all() const { return groups_; }
+  size_t size() const { return groups_.size(); }
+
+ private:
+  std::vector<std::vector<uint64_t>> groups_;
+  std::map<uint64_t, std::vector<size_t>> of_member_;
+};
+
 class Kinship {
  public:
   // A tensor, list or dict that is made anew where the paths meet.
@@ -40,23 +53,27 @@ class Kinship {
  private:
   size_t size() const;
 
+  static constexpr uint64_t kFromBefore = uint64_t{1} << 32;
+
   void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
   void LearnHeld(std::span<const Part> parts, const Heap& heap);
+  void ApplyShared(std::span<const Part> parts, Storages& storages, const Heap& heap) const;
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
 
   std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
   // Those that share what only one round looks at, without the round if that is the loop's own.
   std::map<std::pair<size_t, uint32_t>, RoundPart> pieces_;
-  std::set<std::pair<size_t, size_t>> parts_;       // two parts
+  Groups parts_;                                    // that share a storage
   std::set<size_t> any_parts_;                      // those that may share any storage
+  std::set<size_t> beside_any_;                     // those that have memory, where another may share any
   std::set<size_t> shared_parts_;                   // lists and dicts that may be another
   std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
   std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one
+  Groups same_cells_;                               // such parts that are one
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
   std::set<std::pair<size_t, size_t>> held_parts_;  // a list, and what is an element of it: if it becomes one of run-time length
   std::set<size_t> sharing_parts_;                  // lists of which another list may have an element
-  std::set<std::pair<size_t, uint32_t>> objects_;      // a tensor, and an object from before that it may be
-  std::set<std::pair<size_t, size_t>> same_objects_;   // two tensors that may be one object
+  Groups same_objects_;                                // tensors that may be one object, and objects from before (after kFromBefore)
   std::set<uint32_t> doubtful_objects_;                // those whose shape may have been changed unseen
   std::set<uint32_t> shared_cells_;
   std::set<uint32_t> doubtful_;  // storages that may have been written unseen

@@ -422,6 +422,39 @@ def memory_of_complex_numbers_by_halves(self, x):
     return strided, part, torch.view_as_real(numbers)
 
 
+@sharing(refused=False)
+def any_two_of_a_few_that_may_be_one(self, x):
+    y, rows = x * 2, [x]
+    if bool(x.sum() > 0):
+        tensors, lists = [y, y, y, y], [rows, rows, rows]
+    else:
+        tensors, lists = [y + 1, y + 2, y + 3, y + 4], [[x], [x + 1], [x + 2]]
+    tensors[1].add_(1)
+    third = tensors[2] + 1
+    tensors[3].unsqueeze_(0)
+    lists[1].append(x)
+    return third, tensors[0] * 2, y, len(lists[2]), len(rows)
+
+
+@sharing(refused=False)
+def any_two_of_many_that_may_be_one(self, x):
+    y = x * 2
+    tensors = [y] * 100 if bool(x.sum() > 0) else [y + 1] * 100
+    tensors[1].add_(1)
+    return tensors[98] * 2, y
+
+
+@sharing(refused=True)
+def any_two_of_a_few_that_may_be_one_in_a_round(self, x):
+    y = x * 2
+    a, b, c = y, y, x
+    for i in range(int(x.sum())):
+        if bool(a.sum() > i):
+            a, b, c = b, c, a
+    c.add_(1)
+    return a + b
+
+
 class CopyInAnotherFormat(nn.Module):
     def forward(self, x):
         y = x.to(memory_format=torch.channels_last)

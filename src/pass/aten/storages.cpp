@@ -90,27 +90,36 @@ void Storages::Detach(ValueId tensor, ValueId value) {
 void Storages::SetViewOf(ValueId tensor, ViewId view) {
   Handle& handle = handles_[HandleOf(tensor)];
   handle.view = view;
-  for (const HandleId other : handle.maybe) SetDoubtful(other);
+  if (!handle.maybe) return;
+  const HandleId own = HandleOf(tensor);
+  for (const HandleId other : *handle.maybe)
+    if (other != own) SetDoubtful(other);
+}
+
+Storages::HandleId Storages::ObjectOf(ValueId tensor) {
+  ViewOf(tensor);
+  return HandleOf(tensor);
 }
 
 std::vector<Storages::HandleId> Storages::ObjectsOf(ValueId tensor) {
-  ViewOf(tensor);
-  std::vector<HandleId> objects = {HandleOf(tensor)};
-  const std::vector<HandleId>& others = handles_[objects.front()].maybe;
-  objects.insert(objects.end(), others.begin(), others.end());
-  return objects;
+  const HandleId own = ObjectOf(tensor);
+  const auto& group = handles_[own].maybe;
+  return group ? *group : std::vector{own};
 }
 
-void Storages::SetMaybeNameOf(ValueId tensor, HandleId object) {
-  const auto link = [&](HandleId from, HandleId to) {
-    if (from != to && std::ranges::find(handles_[from].maybe, to) == handles_[from].maybe.end()) handles_[from].maybe.push_back(to);
-  };
-  const std::vector<HandleId> own = ObjectsOf(tensor), others = ObjectsOf(handles_[object].first_name);
-  for (const HandleId one : own)
-    for (const HandleId other : others) {
-      link(one, other);
-      link(other, one);
-    }
+void Storages::SetMaybeOne(std::span<const HandleId> objects) {
+  std::vector<HandleId> all;
+  const std::vector<HandleId>* last = nullptr;  // mostly they are of one group, if of any
+  for (const HandleId object : objects) {
+    const auto& group = handles_[object].maybe;
+    if (!group) all.push_back(object);
+    else if (group.get() != std::exchange(last, group.get())) all.insert(all.end(), group->begin(), group->end());
+  }
+  std::ranges::sort(all, {}, &HandleId::index);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  if (all.size() < 2 || (last != nullptr && last->size() == all.size())) return;
+  const auto group = std::make_shared<const std::vector<HandleId>>(std::move(all));
+  for (const HandleId object : *group) handles_[object].maybe = group;
 }
 
 void Storages::SetDoubtful(HandleId object) {

@@ -149,11 +149,13 @@ class Storages {
   void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
   // The first name of the tensor object that `tensor` is a name of.
   ValueId FirstName(ValueId tensor);
-  // The tensor objects that `tensor` may be a name of, its own one in front.
+  // The tensor object that `tensor` is a name of.
+  HandleId ObjectOf(ValueId tensor);
+  // All those that it may be a name of, sorted.
   std::vector<HandleId> ObjectsOf(ValueId tensor);
   uint32_t object_count() const { return handles_.size(); }
-  // `tensor` may be a name of that object, too, on a path that has met others: reading it is refused once the other's shape was changed.
-  void SetMaybeNameOf(ValueId tensor, HandleId object);
+  // Any two of the objects may be one, on a path that has met others: reading one is refused once another's shape was changed.
+  void SetMaybeOne(std::span<const HandleId> objects);
   // Objects whose shape may have been changed by another name.
   std::span<const HandleId> doubtful_objects() const { return doubtful_objects_; }
   void SetDoubtful(HandleId object);
@@ -224,7 +226,7 @@ class Storages {
   struct Handle {
     ViewId view;
     ValueId first_name;
-    std::vector<HandleId> maybe;  // other objects that it may be
+    std::shared_ptr<const std::vector<HandleId>> maybe;  // those of which any two may be one, itself among them; null: it is alone
   };
   // Gives the object another view; what may be the same object has another shape then, too.
   void SetViewOf(ValueId tensor, ViewId view);
