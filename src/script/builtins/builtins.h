@@ -26,6 +26,7 @@ std::span<const BuiltinRow> QuantizedBuiltins();           // quantized.cpp: qua
 std::span<const BuiltinRow> QuantizedEmbeddingBuiltins();  // quantized_embeddings.cpp
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // quantized_recurrent.cpp
 std::span<const BuiltinRow> QuantizedTensorBuiltins();     // quantized_tensors.cpp: what makes quantized tensors
+std::span<const BuiltinRow> RangeBuiltins();               // ranges.cpp: range()
 std::span<const BuiltinRow> SearchBuiltins();              // search.cpp: what is asked of all elements of a list
 std::span<const BuiltinRow> TensorBuiltins();              // tensors.cpp: what Python asks of tensors
 std::span<const BuiltinRow> TextBuiltins();                // text.cpp

@@ -99,7 +99,7 @@ const TensorFunction* FindTensorFunction(std::string_view kind) {
 Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
     auto* index = new StaticIndex<Builtin>;
-    for (const auto table : {ValueBuiltins(), InstanceBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), JoiningBuiltins(), WriteBuiltins(),
+    for (const auto table : {ValueBuiltins(), InstanceBuiltins(), NumberBuiltins(), ContainerBuiltins(), RangeBuiltins(), SearchBuiltins(), TensorBuiltins(), JoiningBuiltins(), WriteBuiltins(),
                              TextBuiltins(), LetterBuiltins(), PlaceBuiltins(), DtypeBuiltins(), TraceBuiltins(), QuantizedBuiltins(),
                              QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins(), PrepackedBuiltins()})
       for (const BuiltinRow& row : table) index->Add(row.kind, row.function);

@@ -335,7 +335,7 @@ Result<Vals> DeviceIndex(Evaluator& evaluator, const Node&, Arguments arguments)
   return Vals{number};
 }
 
-// See members.cpp for members that only a run knows.
+// See enum_members.cpp for members that only a run knows.
 Result<Vals> EnumValue(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the value of something that is no enum");
