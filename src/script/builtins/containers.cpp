@@ -389,15 +389,18 @@ Result<Vals> Multiply(Evaluator& evaluator, const Node& node, Arguments argument
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   const auto times = arguments[swapped ? 0 : 1].AsInt();
   const auto most = static_cast<int64_t>(Evaluator::kMaxLength / std::max<size_t>(list->elements.size(), 1));
+  Val repeated;
   if (!times || list->sequence || *times > most) {
     FLAMBEAU_TRY(const Val once, AsSequence(evaluator, arguments[swapped ? 1 : 0]));
-    FLAMBEAU_TRY(const Val repeated, evaluator.emit().Call1("aten::mul.left_t", {once, arguments[swapped ? 0 : 1]}));
-    return Vals{SequenceLike(evaluator, repeated, OfNumbers(evaluator, once))};
+    FLAMBEAU_TRY(const Val sequence, evaluator.emit().Call1("aten::mul.left_t", {once, arguments[swapped ? 0 : 1]}));
+    repeated = SequenceLike(evaluator, sequence, OfNumbers(evaluator, once));
+  } else {
+    const Vals once = list->elements;
+    Vals elements;
+    for (int64_t i = 0; i < *times; ++i) elements.insert(elements.end(), once.begin(), once.end());
+    repeated = evaluator.List(std::move(elements));
   }
-  const Vals once = list->elements;
-  Vals elements;
-  for (int64_t i = 0; i < *times; ++i) elements.insert(elements.end(), once.begin(), once.end());
-  return Vals{evaluator.List(std::move(elements))};
+  return node.kind == "aten::mul_" ? Replace(evaluator, arguments[0], repeated) : Vals{std::move(repeated)};
 }
 Result<Vals> Slice(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (ListOf(arguments[0], evaluator.heap()) == nullptr && !arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
@@ -488,6 +491,16 @@ Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, Arguments argume
   FLAMBEAU_CHECK_OK(SetItem(evaluator, node, arguments));
   return Vals{arguments[2]};
 }
+// PyTorch takes the first entry, Python the last.
+Result<Vals> PopItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const auto* dict = arguments[0].As<DictVal>();
+  if (dict == nullptr) return Bad(evaluator, "takes an entry of something that is no dict");
+  if (evaluator.heap()[dict->cell].entries.empty()) return evaluator.Raise(node, "pops an entry of a dict that is empty");
+  Cell& cell = evaluator.Edit(dict->cell);
+  const auto [key, value] = cell.entries.front();
+  cell.entries.erase(cell.entries.begin());
+  return Vals{Evaluator::Tuple({key, value})};
+}
 Result<Vals> Update(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* other = arguments[1].As<DictVal>();
   if (other == nullptr) return Bad(evaluator, "updates a dict by something that is none");
@@ -515,7 +528,9 @@ constexpr BuiltinRow kRows[] = {
     {"aten::len", &Length},
     {"aten::list", &Copy},
     {"aten::mul", &Multiply},
+    {"aten::mul_", &Multiply},
     {"aten::pop", &Pop},
+    {"aten::popitem", &PopItem},
     {"aten::reverse", &Reverse},
     {"aten::slice", &Slice},
     {"aten::sum", &Sum},
