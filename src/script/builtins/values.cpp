@@ -189,9 +189,9 @@ Vals AsNumbers(Evaluator& evaluator, Arguments arguments) {
 
 // Whether two names are of one tensor, unless paths of the program decide it.
 std::optional<bool> AreOneObject(Storages& storages, ValueId a, ValueId b) {
-  const auto objects = storages.ObjectsOf(a), others = storages.ObjectsOf(b);
-  if (objects.front() == others.front()) return true;
-  if (std::ranges::find_first_of(objects, others) != objects.end()) return std::nullopt;
+  if (storages.ObjectOf(a) == storages.ObjectOf(b)) return true;
+  const auto objects = storages.ObjectsOf(a);
+  if (std::ranges::find(objects, storages.ObjectOf(b)) != objects.end()) return std::nullopt;
   const ValueId both[] = {a, b};
   return storages.StorageOf(a) == storages.StorageOf(b) || storages.AreApart(both) ? std::optional(false) : std::nullopt;
 }
