@@ -16,7 +16,7 @@ from .converted import Conversion, bytes_of, value_types
 from .errors import OnnxExporterError, error_of, imported
 from .options import external_data_mode
 from .progress import shown_progress
-from .saving import LARGEST_MESSAGE, weight_bytes
+from .saving import LARGEST_MESSAGE, proto_with_weights, weight_bytes
 
 if TYPE_CHECKING:
     import io
@@ -170,8 +170,6 @@ class ONNXProgram:
             OnnxExporterError: It has more than the 2 GB that protobuf allows; use :meth:`save`.
         """
         if self._model is not None:
-            from .saving import proto_with_weights
-
             return proto_with_weights(self._model)
         if self._proto is None:
             onnx = imported("onnx", "ONNXProgram.model_proto")
@@ -474,7 +472,7 @@ class ONNXProgram:
         return [value for value in graph.inputs if value.name not in graph.initializers]
 
     def _weight_bytes(self) -> int:
-        if self._conversion is not None:
+        if self._model is None and self._conversion is not None:
             return self._conversion.model.weight_bytes
         return weight_bytes(self._model or self.model)
 

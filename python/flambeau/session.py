@@ -266,9 +266,7 @@ def to_numpy(value: Any, dtype: str, name: str = "") -> np.ndarray:
         if hasattr(value, "detach"):
             return _plain(value).numpy()
         return value if isinstance(value, np.ndarray) else np.asarray(value, dtype=dtype)
-    import ml_dtypes
-
-    own = getattr(ml_dtypes, dtype)
+    own = getattr(imported("ml_dtypes", f"an input of {dtype}"), dtype)
     if not hasattr(value, "dtype"):
         return np.asarray(value, dtype=own)
     given = str(value.dtype).removeprefix("torch.")

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnx_ir as ir
+import onnxruntime
 import pytest
 import torch
 from flambeau.errors import OnnxExporterError
@@ -77,6 +78,23 @@ def test_a_large_model_may_be_run_again_and_again(model, large):
     for _ in range(3):
         program.initialize_inference_session()
         torch.testing.assert_close(program(X)[0], model(X))
+
+
+def test_a_model_may_become_large(model, monkeypatch):
+    """Weights that are put in later count, too."""
+    program = flambeau.export(model, (X,), export_params=False, verbose=False)
+    program.apply_weights(model.state_dict())
+    seen = []
+
+    def initializer(source):
+        seen.append(type(source))
+        return onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+
+    for limit in (10_000, 100):
+        monkeypatch.setattr("flambeau.program.LARGEST_MESSAGE", limit)
+        program.initialize_inference_session(initializer)
+        torch.testing.assert_close(program(X)[0], model(X))
+    assert seen == [bytes, str]
 
 
 def test_a_model_whose_weights_lie_in_a_file(model, tmp_path):
