@@ -5,15 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "script/comparison.h"
+
 namespace flambeau::script {
 namespace {
 
 using Range = ExprPool::Range;
-
-// The operator that computes the value, if one does.
-std::string_view OpOf(const Graph& graph, ValueId value) {
-  return graph[value].kind == ValueKind::kResult ? graph.op(graph[value].node) : std::string_view();
-}
 
 // Of which the value is `op`; invalid if it is not.
 ValueId OperandOf(const Graph& graph, ValueId value, std::string_view op) {
@@ -26,33 +23,6 @@ bool IsBool(const Graph& graph, ValueId value) { return value && graph.type(valu
 ValueId SourceOf(const Graph& graph, ValueId value) {
   const ValueId tensor = OperandOf(graph, value, "aten::Bool.Tensor");
   return tensor ? tensor : value;
-}
-
-// `size < number`, with an integer that is known.
-struct Comparison {
-  std::string_view op;  // eq, ne, lt, le, gt, ge
-  Expr size;
-  int64_t number;
-};
-
-std::optional<Comparison> ComparisonOf(const Graph& graph, ValueId value) {
-  std::string_view op = OpOf(graph, value);
-  static constexpr std::string_view kOps[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-  static constexpr std::string_view kTurned[] = {"eq", "ne", "gt", "ge", "lt", "le"};
-  if (!op.starts_with("_operator::")) return std::nullopt;
-  op.remove_prefix(std::string_view("_operator::").size());
-  const auto* found = std::ranges::find(kOps, op);
-  const NodeId node = graph[value].node;
-  if (found == std::end(kOps) || graph.operand_count(node) != 1) return std::nullopt;
-  const Type& type = graph.type(graph.operand(node, 0));
-  if (type.kind != TypeKind::kInt || !type.contents || type.contents->size() != 1) return std::nullopt;
-  const Attribute* right = graph.FindAttribute(node, "b");
-  const Attribute* left = graph.FindAttribute(node, "a");
-  if (const auto* number = right != nullptr ? std::get_if<int64_t>(right) : nullptr)
-    return Comparison{op, type.contents->front(), *number};
-  if (const auto* number = left != nullptr ? std::get_if<int64_t>(left) : nullptr)
-    return Comparison{kTurned[found - std::begin(kOps)], type.contents->front(), *number};
-  return std::nullopt;
 }
 
 // The numbers below and above which a size is not where the comparison holds, or does not.

@@ -1,6 +1,7 @@
 // First rounds of loops by themselves: where a loop carries None, an integer or
 // a number that its first round makes a tensor of floats, the other rounds carry
 // values of one type.
+#include "script/comparison.h"
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -12,15 +13,25 @@ using torchscript::Value;
 namespace {
 
 // Whether the number is made of sizes of inputs.
+bool IsOfSizes(Expr number, Evaluator& evaluator) {
+  const ExprPool& exprs = evaluator.context().exprs();
+  bool sizes = true;
+  exprs.ForEachSymbol(number, [&](Expr symbol) { sizes &= exprs.symbol_kind(symbol) == SymbolKind::kDimension; });
+  return sizes;
+}
+
 bool CountsSizes(const Val& trips, Evaluator& evaluator) {
   const auto* number = trips.As<NumberVal>();
   if (number == nullptr) return false;
   const Type& type = evaluator.emit().TypeOf(number->id);
-  if (type.kind != TypeKind::kInt || !type.contents) return false;
-  const ExprPool& exprs = evaluator.context().exprs();
-  bool sizes = true;
-  exprs.ForEachSymbol(type.contents->front(), [&](Expr symbol) { sizes &= exprs.symbol_kind(symbol) == SymbolKind::kDimension; });
-  return sizes;
+  return type.kind == TypeKind::kInt && type.contents && IsOfSizes(type.contents->front(), evaluator);
+}
+
+// `while i < n`, as the first round sees it.
+bool AsksForSizes(const Val& condition, Evaluator& evaluator) {
+  const auto* number = condition.As<NumberVal>();
+  const auto asked = number != nullptr ? ComparisonOf(evaluator.emit().graph(), number->id) : std::nullopt;
+  return asked && AsksForOne(*asked) && IsOfSizes(asked->size, evaluator);
 }
 
 }  // namespace
@@ -49,10 +60,13 @@ Result<const Node*> Evaluator::Peel(const Node& node) {
 
   FLAMBEAU_TRY(Val is_first, emitter_.Call1("_operator::gt", {ValueOf(node.inputs[0]), int64_t{0}}));
   Val condition = ValueOf(node.inputs[1]);
-  const bool assumed = assumes_rounds_ && rounds == 0 && CountsSizes(ValueOf(node.inputs[0]), *this);
-  if (assumed && !KnownBool(is_first))
+  const bool may_assume = assumes_rounds_ && rounds == 0;
+  const bool assumed = may_assume && CountsSizes(ValueOf(node.inputs[0]), *this);
+  const bool entered = may_assume && !KnownBool(condition) && AsksForSizes(condition, *this);
+  if (entered || (assumed && !KnownBool(is_first)))
     sink_.Warning(DiagnosticKind::kUnsupportedForm,
-                  "takes for granted that the loop has a round: what it carries is of another dtype without one");
+                  "takes for granted that the loop has a round: what it carries is of another dtype or rank without one");
+  if (entered) condition = true;
   if (assumed || KnownBool(is_first).value_or(false)) {
     is_first = std::move(condition);
   } else if (!KnownBool(condition).value_or(false)) {

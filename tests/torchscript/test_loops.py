@@ -242,6 +242,22 @@ def returned_while_it_grows(self, x, n):
     return rows[1:], 0
 
 
+@case.forward(x(6, 4, 3), others=[(x(n, 4, 3),) for n in (1, 9)], dynamic_axes={"y": [0]})
+def sums_that_start_as_numbers(self, y):
+    n = y.shape[0]
+    sums = [torch.zeros(4, 3), torch.zeros(4, 3)]
+    for _ in range(2):
+        for j in range(2):
+            sums[j] = torch.tensor(0.0)
+            start: int = 0
+            while start < n:
+                places = torch.arange(start, min(n, start + 4))
+                start = int(places[-1]) + 1
+                sums[j] = sums[j] + torch.sum(y[places], dim=0)
+        y = y + sums[0]
+    return y + sums[0] + sums[1]
+
+
 test_program = case.test()
 
 
