@@ -66,12 +66,14 @@ Expr Inference::WithoutAnonymous(Expr expr) {
 
 Inference::Inferred Inference::Describe(Tensor& result, const aten::SchemaArgument* returned) {
   Tensor tensor = result;
+  std::optional<Expr> size;  // that the number is, of a tensor whose type names it
   if (tensor.is_number() && ReturnsNumber(returned)) {
     const Scalar& number = tensor.number();
     if (number.is_constant()) return number;
     if (number.kind() == Scalar::Kind::kSymbolic) {
       if (const auto value = AsConstant(number.dim())) return Scalar(*value);
       if (!exprs().HasAnonymous(number.dim().expr)) return Type::OfInt(number.dim().expr);
+      if (const auto named = named_.find(number.dim().expr); named != named_.end()) size = named->second;
       tensor = result = Number(number.dim());
     } else {
       tensor = Wrap(number.value());  // the result stays a number, which promotes as one
@@ -83,7 +85,7 @@ Inference::Inferred Inference::Describe(Tensor& result, const aten::SchemaArgume
       if (const auto value = AsConstant({tensor.type().contents->front()}))
         return tensor.is_bool() ? Scalar(*value != 0) : Scalar(*value);
     Type type = TypeOfNumber(tensor.dtype(), {});
-    if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{FreshSymbol({INT64_MIN, INT64_MAX})};
+    if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{size ? *size : FreshSymbol({INT64_MIN, INT64_MAX})};
     return type;
   }
   Type type = tensor.type();

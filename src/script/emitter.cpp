@@ -392,10 +392,23 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std
   node = WithResults(node, *schema, std::move(inferred->types));
   FLAMBEAU_CHECK_OK(Accept(node, captured, pure.has_value()));
   LinkSequences(node, *schema, captured);
+  if (schema->name == "aten::select.int" && !captured.empty()) NoteElement(graph_.type(captured[0]), values);
   Vals results;
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));
   if (results.size() == 1 && results[0].Is<ListVal>()) FLAMBEAU_CHECK_OK(RememberPieces(*schema, values, results[0]));
   return Group(*schema, std::move(results));
+}
+
+// PyTorch raises where there is no such element.
+void Emitter::NoteElement(const Type& tensor, std::span<const Val> arguments) {
+  if (arguments.size() < 3 || !tensor.ranked) return;
+  const auto given = arguments[1].AsInt(), index = arguments[2].AsInt();
+  if (!given || !index) return;
+  const auto rank = static_cast<int64_t>(tensor.sizes.size());
+  const int64_t dim = *given < 0 ? *given + rank : *given;
+  if (dim < 0 || dim >= rank) return;  // reported
+  const Expr size = tensor.sizes[static_cast<size_t>(dim)];
+  if (!context().exprs().AsConstant(size)) facts_.AssumeMoreThan(size, *index < 0 ? ~*index : *index);
 }
 
 // Where the elements of a list of run-time length come from, as they are views.

@@ -77,15 +77,22 @@ void Facts::Assume(const Graph& graph, ValueId condition, bool holds) {
   }
 }
 
+void Facts::AssumeMoreThan(Expr size, int64_t place) {
+  int64_t& last = places_.try_emplace(size, place).first->second;
+  last = std::max(last, place);
+}
+
 std::optional<bool> Facts::Of(const Graph& graph, ValueId condition) const {
   bool negated = false;
   for (ValueId operand; IsBool(graph, operand = OperandOf(graph, condition, "_operator::not_")); negated = !negated) condition = operand;
   const auto found = known_.find(SourceOf(graph, condition));
   if (found != known_.end()) return found->second != negated;
   const auto asked = ComparisonOf(graph, SourceOf(graph, condition));
-  const auto range = asked ? ranges_.find(asked->size) : ranges_.end();
-  if (range == ranges_.end()) return std::nullopt;
-  const auto [min, max] = range->second;
+  if (!asked) return std::nullopt;
+  const auto range = ranges_.find(asked->size);
+  const auto place = places_.find(asked->size);
+  auto [min, max] = range != ranges_.end() ? range->second : Range{INT64_MIN, INT64_MAX};
+  if (place != places_.end()) min = std::max(min, place->second == INT64_MAX ? INT64_MAX : place->second + 1);
   if (min == max && min == asked->number && (asked->op == "eq" || asked->op == "ne"))
     return (asked->op == "eq") != negated;
   // Where one answer leaves no number, it is the other one.

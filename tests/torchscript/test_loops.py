@@ -258,6 +258,43 @@ def sums_that_start_as_numbers(self, y):
     return y + sums[0] + sums[1]
 
 
+def sums_of_rows(y: Tensor) -> Tensor:
+    n = y.shape[0]
+    sums = [torch.zeros(4, 3), torch.zeros(4, 3)]
+    for _ in range(2):
+        for j in range(2):
+            sums[j] = torch.tensor(0.0)
+            start: int = 0
+            while start < n:
+                places = torch.arange(start, min(n, start + 4))
+                start = int(places[-1]) + 1
+                sums[j] = sums[j] + torch.sum(y[places], dim=0)
+        y = y + sums[0]
+    return y + sums[0] + sums[1]
+
+
+@case.forward(x(6, 4, 3), others=[(x(n, 4, 3),) for n in (1, 5, 13)], dynamic_axes={"y": [0]})
+def sums_of_windows_of_which_one_element_was_read(self, y):
+    out = torch.zeros_like(y)
+    start: int = 0
+    while start < y.shape[0]:
+        places = torch.arange(start, min(y.shape[0], start + 5))
+        start = int(places[-1]) + 1
+        out[places] = sums_of_rows(y[places])
+    return out
+
+
+@case.forward(x(6, 4).abs(), others=[(-x(6, 4).abs(),), (torch.cat([-x(6, 4).abs(), torch.tensor([[0.5, -1, 0, 0]])]),)], dynamic_axes={"x": [0]})
+def asked_for_an_element_on_one_path_only(self, x):
+    rows = x[x[:, 0] > 0]
+    first = torch.zeros(4)
+    if bool(x.sum() > 0):
+        first = rows[1]
+    if rows.shape[0] > 1:
+        first = first + rows[1] * 2
+    return first
+
+
 test_program = case.test()
 
 
