@@ -50,7 +50,12 @@ def elements_of(container: Any) -> list[Any]:
     if isinstance(container, _PLACES):
         return container.elements()
     kind = _kind(container)
-    return [*kind.keys(container), *kind.values(container)] if isinstance(container, dict) else list(container)
+    return [*kind.keys(container), *kind.values(container)] if isinstance(container, dict) else list(kind.__iter__(container))
+
+
+def _members(value: tuple[Any, ...] | frozenset[Any]) -> Iterable[Any]:
+    """Also of a class that refuses to tell its length, or tells others."""
+    return tuple.__iter__(value) if isinstance(value, tuple) else frozenset.__iter__(value)
 
 
 def put_elements(container: Any, elements: list[Any]) -> None:
@@ -136,7 +141,7 @@ def _reaches(value: Any, places: Container[int]) -> bool:
         if isinstance(each, _KINDS):
             left += elements_of(each)
         elif isinstance(each, (tuple, frozenset)):
-            left += each
+            left += _members(each)
         elif (attributes := _attributes_of(each)) is not None:
             left.append(attributes)
     return False
@@ -173,7 +178,7 @@ def _held(places: list[dict[str, Any]], objects: Iterable[Any] = (), remembered:
             (found.attributes if id(value) in own else found.containers).append((value, elements := elements_of(value)))
             left += elements
         elif isinstance(value, (tuple, frozenset)):
-            left += value
+            left += _members(value)
         elif isinstance(value, torch.Tensor):
             found.tensors.append(value)
         elif numpys is not None and type(value) is numpys:

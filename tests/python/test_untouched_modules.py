@@ -508,3 +508,38 @@ def test_a_module_that_is_scripted_in_vain():
     with contextlib.suppress(flambeau.errors.CaptureError):
         flambeau.export(model, (X,))
     assert vars(model).keys() == before.keys()
+
+
+class Untold:
+    """A mixin of containers whose length nobody may ask."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def __contains__(self, item):
+        raise NotImplementedError
+
+
+class Numbers(Untold, tuple):
+    pass
+
+
+class Tables(Untold, list):
+    pass
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamo": False}], ids=str)
+def test_containers_that_do_not_tell_their_length(options):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factors, self.tables, self.calls = Numbers((2, 3)), Tables([Numbers((1,))]), []
+
+        def forward(self, x):
+            self.calls.append(x)
+            return x * self.factors[0] + self.tables[0][0]
+
+    model = Scaled()
+    program = flambeau.export(model, (X,), verbose=False, **options)
+    assert torch.equal(program(X)[0], model(X))
+    assert model.calls[1:] == []

@@ -206,6 +206,6 @@ def _renewed(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
     if not isinstance(value, (tuple, frozenset)):
         return replaced.get(id(value), value)
     renewed = [_renewed(each, replaced) for each in value]
-    if are_same(renewed, list(value)):
+    if all(one is other for one, other in zip(renewed, value)):
         return value
     return type(value)._make(renewed) if hasattr(value, "_make") else type(value)(renewed)
