@@ -252,4 +252,12 @@ class GridOfAnImage(nn.Module):
         return F.affine_grid(turned, x.shape, align_corners=True), F.affine_grid(turned, x.shape, align_corners=False)
 
 
+@case(x(2, 4, 4), x(2, 4), torch.tensor([True, True, False, True]), others=[(x(3, 4, 4), x(3, 4), torch.tensor([True, False, False, True]))], dynamic_axes={"a": {0: "batch"}, "b": {0: "batch"}}, input_names=["a", "b", "kept"])
+class SolvedForVectorsOfASizeThatDataDecides(nn.Module):
+    def forward(self, a, b, kept):
+        places = kept.nonzero()[:, 0]
+        part = a.index_select(1, places).index_select(2, places) + 5 * torch.eye(places.size(0))
+        return torch.linalg.solve(part, b[:, kept])
+
+
 test_program = case.test()

@@ -146,13 +146,15 @@ bool IsVectors(Lowering& to, const Tensor& a, const Tensor& b) {
   if (b.rank() == 1) return true;
   if (a.rank() - 1 != b.rank()) return false;
   auto differ = [&](Dim x, Dim y) { return to.AsConstant(x) && to.AsConstant(y) && x != y; };
-  bool same = true;
+  bool same_batch = true;
   for (int64_t i = 0; i < b.rank(); ++i) {
     if (differ(a.size(i), b.size(i))) return false;
-    same = same && a.size(i) == b.size(i);
+    if (i + 1 < b.rank()) same_batch = same_batch && a.size(i) == b.size(i);
   }
-  // Matrices would have as many rows as A.
-  return same || differ(a.size(-2), b.size(-2));
+  // Matrices would have as many rows as A. Where neither is known, it is the batch of A that tells: of matrices it would be
+  // the number of rows, too.
+  const bool same_rows = a.size(-2) == b.size(-2);
+  return (same_batch && (a.size(-2) == b.size(-1) || !same_rows)) || differ(a.size(-2), b.size(-2));
 }
 
 Tensor Solve(Lowering& to, Tensor a, Tensor b, bool left) {
