@@ -199,6 +199,13 @@ bool MayTranspose(std::string_view base) {
          std::ranges::any_of(kFamilies, [&](std::string_view family) { return base.starts_with(family); });
 }
 
+// Those whose results are contiguous whatever they are given. What is joined may be channels-last, of four dimensions or more.
+bool IsContiguousAlways(std::string_view base, size_t rank) {
+  static constexpr std::string_view kJoin[] = {"aten::cat", "aten::concat", "aten::concatenate", "aten::stack"};
+  static constexpr std::string_view kOthers[] = {"aten::bmm", "aten::gather", "aten::index_select", "aten::mm"};
+  return (rank < 4 && std::ranges::find(kJoin, base) != std::end(kJoin)) || std::ranges::find(kOthers, base) != std::end(kOthers);
+}
+
 }  // namespace
 
 void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
@@ -222,8 +229,9 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
                                                 "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
                                                 "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};
   if (view && std::ranges::find(kDense, base) == std::end(kDense)) return;
+  const bool always = IsContiguousAlways(base, type.rank());
   for (const ValueId operand : graph_.operands(node)) {
-    if (!operand || !graph_.type(operand).is_tensor()) continue;
+    if (always || !operand || !graph_.type(operand).is_tensor()) continue;
     if (aten::IsContiguous(graph_.type(operand), MemoryFormat::kContiguous, exprs) != aten::Decision::kYes) return;
   }
   type.strides = ContiguousStrides(type.sizes, exprs);
