@@ -67,7 +67,7 @@ bool Groups::Add(std::vector<uint64_t> members) {
 size_t Kinship::size() const {
   return 2 * storages_.size() + pieces_.size() + parts_.size() + any_parts_.size() + beside_any_.size() + mingled_parts_.size() + shared_parts_.size() +
          cells_.size() + same_parts_.size() + same_cells_.size() + same_objects_.size() + doubtful_objects_.size() + shared_cells_.size() +
-         doubtful_.size() + held_parts_.size() + sharing_parts_.size();
+         doubtful_.size() + held_parts_.size() + sharing_parts_.size() + overlapping_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -143,6 +143,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     if (!values.empty()) in_memory.push_back(i);
     for (const ValueId value : values) {
       if (storages.MayBeAny(value)) any_parts_.insert(i);
+      if (storages.MayHoldOverlaps(value)) overlapping_parts_.insert(i);
       for (const StorageId storage : storages.MayShare(value)) {
         shared.insert(storage.index);
         if (storage.index >= outside.storages) continue;
@@ -234,6 +235,8 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   for (const uint32_t object : doubtful_objects_) storages.SetDoubtful(Storages::HandleId{object});
   for (const size_t part : any_parts_)
     for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetAny(value);
+  for (const size_t part : overlapping_parts_)
+    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetOverlapping(value);
   for (size_t part = 0; part < parts.size(); ++part) {
     const auto* list = parts[part].value.As<ListVal>();
     if (list != nullptr && heap[list->cell].sequence && !mingled_parts_.contains(part)) storages.SetDistinct(*heap[list->cell].sequence);

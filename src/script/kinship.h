@@ -70,6 +70,7 @@ class Kinship {
   std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
   std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one
   Groups same_cells_;                               // such parts that are one
+  std::set<size_t> overlapping_parts_;              // several elements of which may lie at one place in memory
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
   std::set<std::pair<size_t, size_t>> held_parts_;  // a list, and what is an element of it: if it becomes one of run-time length
   std::set<size_t> sharing_parts_;                  // lists of which another list may have an element

@@ -177,6 +177,16 @@ void Storages::SetAny(StorageId storage) {
 void Storages::SetMaybe(ValueId tensor, ValueId other, bool if_one) {
   const StorageId a = StorageOf(tensor), b = StorageOf(other);
   LinkStorages(a, b, views_[ViewOf(other)].part, if_one);
+  if (if_one) return;
+  const bool holds = graph_.type(tensor).kind == TypeKind::kSequence && MayHoldOverlaps(other);
+  if (holds || storages_[b].overlapping) storages_[a].overlapping = true;
+}
+
+bool Storages::MayHoldOverlaps(ValueId tensor) {
+  const ViewId view = ViewOf(tensor), overlapping = views_[view].overlap;
+  // The pieces that a sequence holds lie apart.
+  const bool repeats = overlapping && graph_.context()[views_[overlapping].type].is_tensor();
+  return repeats || storages_[views_[view].storage].overlapping;
 }
 
 void Storages::SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part) {
@@ -398,6 +408,7 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
   }
   storage.newest = view;
   storage.written_by = origin;
+  if (storage.overlapping && view != storage.root) storage.doubtful = true;
   ++writes_;
   // Its own writes do not count against a storage whose kin are too many to list.
   if (!storage.alone_until) return;

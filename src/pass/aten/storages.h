@@ -144,6 +144,10 @@ class Storages {
   bool MayBeAny(ValueId tensor) { return storages_[StorageOf(tensor)].alone_until.has_value(); }
   // From now on that is so, for all storages that there are.
   void SetAny(ValueId tensor) { SetAny(StorageOf(tensor)); }
+  // Whether several elements of the tensor, or of one that a sequence holds, may lie at one place in memory.
+  bool MayHoldOverlaps(ValueId tensor);
+  // That is so, and nobody knows which: where a part of it was written, all of it may have changed.
+  void SetOverlapping(ValueId tensor) { storages_[StorageOf(tensor)].overlapping = true; }
   // Whether a write to another storage may have changed this one; that it may have.
   bool IsDoubtful(StorageId storage) const { return MaybeStale(storages_[storage]); }
   void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
@@ -197,6 +201,7 @@ class Storages {
     uint32_t any_of = 0;                  // with that: of so many, the first ones
     bool doubtful = false;                // a write to another storage may have changed it
     bool has_views = false;
+    bool overlapping = false;             // several of its elements may lie at one place in memory
   };
   static constexpr size_t kMaxLinks = 64;
 
