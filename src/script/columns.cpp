@@ -18,23 +18,23 @@ struct Row {
   Outcome outcome;
   size_t element = 0;       // the argument that is a tuple or dict
   bool takes_list = false;  // argument 1 is another such list
-  bool takes_place = false; // argument 1 is a place
 };
 
 constexpr Row kRows[] = {
-    {"aten::Delete", Outcome::kNothing, 0, false, true},
-    {"aten::__getitem__", Outcome::kElement, 0, false, true},
-    {"aten::_set_item", Outcome::kItself, 2, false, true},
+    {"aten::Delete", Outcome::kNothing},
+    {"aten::__getitem__", Outcome::kElement},
+    {"aten::_set_item", Outcome::kItself, 2},
     {"aten::add", Outcome::kNewList, 0, true},
     {"aten::add_", Outcome::kItself, 0, true},
     {"aten::append", Outcome::kItself, 1},
     {"aten::clear", Outcome::kNothing},
     {"aten::copy", Outcome::kNewList},
     {"aten::extend", Outcome::kItself, 0, true},
-    {"aten::insert", Outcome::kItself, 2, false, true},
+    {"aten::insert", Outcome::kItself, 2},
     {"aten::len", Outcome::kNumber},
     {"aten::list", Outcome::kNewList},
-    {"aten::pop", Outcome::kElement, 0, false, true},
+    {"aten::mul", Outcome::kNewList},
+    {"aten::pop", Outcome::kElement},
     {"aten::reverse", Outcome::kNothing},
     {"aten::slice", Outcome::kNewList},
 };
@@ -73,6 +73,7 @@ bool SameKeys(const Vals& a, const Vals& b) { return std::ranges::equal(a, b, Sa
 Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, const Fields& fields, size_t k) {
   Heap& heap = evaluator.heap();
   Vals keys;
+  if (!IsBounded(argument, heap)) return evaluator.Unsupported("puts a list that nests without end into a list");
   if (const auto values = ValuesOf(argument, heap, keys); values && values->size() == fields.count && SameKeys(keys, fields.keys)) {
     Hold(heap, argument);
     return (*values)[k];
@@ -91,13 +92,6 @@ bool AreApart(const std::shared_ptr<const Cell>& first, const Cell& second, Heap
   if (first->columns.empty() && second.apart) return apart;  // what the second has is held
   for (const Val& element : first->elements) Hold(heap, element);
   return apart && AreNew(second, heap);
-}
-
-// What the node does with the column, or takes out of it: of tuples that hold lists or tuples, the list's own stay as they are.
-Result<Vals> OnColumn(Evaluator& evaluator, const Node& node, std::span<const Val> operands, bool of_known_tuples) {
-  if (of_known_tuples && WantsRows(node, operands, evaluator.heap())) return OnRows(evaluator, node, operands);
-  if (of_known_tuples && WantsColumns(node, operands, evaluator.heap())) return OnColumns(evaluator, node, operands);
-  return FindBuiltin(node.kind)(evaluator, node, operands);
 }
 
 // An element of which the fields are these.
@@ -149,7 +143,8 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
   if (has_columns(arguments[0])) return row != nullptr || node.kind.starts_with("aten::") || node.kind == "prim::ListUnpack";
   if (row == nullptr || arguments.size() < 2) return false;
   if (row->takes_list) return has_columns(arguments[1]);
-  return row->takes_place && arguments[1].Is<NumberVal>() && FieldsOfArgument(arguments[0], heap).count != 0;
+  // At a place, from one on, or so many times.
+  return std::ranges::any_of(arguments.subspan(1), &Val::Is<NumberVal>) && FieldsOfArgument(arguments[0], heap).count != 0;
 }
 
 Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
@@ -165,7 +160,7 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   if (!columns || columns->empty())
     return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
   const bool own = IsApart(heap[cell], heap);
-  bool apart = own, shares = false;  // elements of another list
+  bool apart = own && node.kind != "aten::mul", shares = false;  // elements of another list
   const bool makes = row->outcome == Outcome::kNewList;
   if (other != 0 && other < arguments.size() && !puts_back) {
     const auto* list = arguments[other].As<ListVal>();
@@ -179,16 +174,26 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
   const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
   const bool takes_known_tuple = takes && fields.keys.empty() && heap[cell].columns.empty();
+  const bool takes_dict = takes && !fields.keys.empty();
+  if (takes_dict)
+    if (const auto taken = RowTaken(heap, Taking(heap, cell, arguments[1]))) return Vals{*taken};
   std::vector<Cell> changed, made;
   Vals results;
   for (size_t k = 0; k < columns->size(); ++k) {
     Vals operands(arguments.begin(), arguments.end());
-    const uint32_t column = heap.Add((*columns)[k]);
+    Cell own_column = (*columns)[k];
+    own_column.Unshare();
+    own_column.apart = own;  // as of the list
+    own_column.sole = heap[cell].sole;
+    const uint32_t column = heap.Add(std::move(own_column));
     operands[0] = ListVal{column};
     if (other != 0 && other < operands.size()) {
       FLAMBEAU_TRY(operands[other], FieldOf(evaluator, arguments[other], fields, k));
     }
-    FLAMBEAU_TRY(Vals of_field, OnColumn(evaluator, node, operands, takes_known_tuple));
+    FLAMBEAU_TRY(Vals of_field, CallOnList(evaluator, node, operands, puts_back));
+    // Of known tuples, the list's own lists stay as they are.
+    for (const Val& taken : of_field)
+      if (row->outcome == Outcome::kElement && !takes_known_tuple) Disown(heap, taken);
     if (row->outcome == Outcome::kNumber) return of_field;
     changed.push_back(heap[column]);
     if (of_field.empty()) continue;
@@ -210,8 +215,13 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made), .keys = fields.keys, .apart = apart})}};
     case Outcome::kElement: {
       Val element = Element(heap, std::move(results), fields.keys);
-      if (takes && element.Is<DictVal>()) return Vals{TakeRow(heap, cell, arguments[1], element)};
-      Hold(heap, element);
+      if (!takes_dict) {
+        Hold(heap, element);
+        return Vals{std::move(element)};
+      }
+      const TakenRow taking = Taking(heap, cell, arguments[1]);
+      TakeRow(heap, taking, element);
+      TakeEntries(heap, element.As<DictVal>()->cell, taking.apart, taking.sole);
       return Vals{std::move(element)};
     }
     default: return Vals{};

@@ -166,6 +166,7 @@ bool Emitter::AreDistinct(const Vals& tensors) {
 
 Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   if (list.sequence) return Read(*list.sequence);
+  if (!list.columns.empty()) return sink_.Error(DiagnosticKind::kUnsupportedForm, "a list of run-time length must hold tensors or numbers here");
   std::vector<ValueId> operands;
   OperandList elements;
   Vals tensors;

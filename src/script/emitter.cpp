@@ -511,6 +511,11 @@ void Emitter::DiscardBlocksFrom(BlockId first) {
   for (uint32_t i = graph_.block_capacity(); i-- > first.index;) DiscardBlock(BlockId{i});
 }
 
+void Emitter::DiscardLeftBlocksFrom(BlockId first) {
+  for (uint32_t i = graph_.block_capacity(); i-- > first.index;)
+    if (!graph_[BlockId{i}].owner) DiscardBlock(BlockId{i});
+}
+
 void Emitter::Finish() { functionalizer_.EraseReplaced(); }
 
 }  // namespace flambeau::script

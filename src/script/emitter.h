@@ -73,6 +73,8 @@ class Emitter {
   // The block that BeginBlock would make next. DiscardBlocksFrom erases it and all begun since; nothing else may refer to them.
   BlockId NextBlock() const { return BlockId{graph_.block_capacity()}; }
   void DiscardBlocksFrom(BlockId first);
+  // The same of those that no node has, as what failed leaves them.
+  void DiscardLeftBlocksFrom(BlockId first);
   void ReopenBlock(BlockId block) { open_.push_back({block, graph_[block].last}); }
   ValueId AddBlockInput(Type type);
   // prim::If and prim::Loop. The results have been introduced.

@@ -5,7 +5,6 @@
 #include "reader/torchscript/reader.h"
 #include "script/held.h"
 #include "script/liveness.h"
-#include "script/rows.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -67,7 +66,7 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
   return storages.Knows(tensor.id) ? context()[storages.type(storages.ViewOf(tensor.id))] : emitter_.TypeOf(tensor.id);
 }
 
-Cell& Evaluator::Edit(uint32_t cell) {
+void Evaluator::NoteWrite(uint32_t cell) {
   auto lose = [&](uint32_t other) {
     if (!heap_[other].lost) heap_.Edit(other).lost = true;
   };
@@ -79,22 +78,11 @@ Cell& Evaluator::Edit(uint32_t cell) {
       if (other != cell && Reaches(heap_, cell, other)) lose(other);
     if (OwnerOf(heap_, cell)) written_rows_.push_back(cell);
   }
-  return heap_.Edit(cell);
 }
 
-// What a node wrote into elements of lists goes back there. A list that can't have it is lost.
-void Evaluator::PutRowsBack() {
-  for (const uint32_t row : std::exchange(written_rows_, {})) {
-    if (sink_.HasErrors() || raised_) continue;
-    const TakenRow taken = *heap_[row].taken;
-    const size_t reported = sink_.diagnostics().size();
-    if (heap_[row].lost || !PutRow(*this, taken, row)) {
-      sink_.Truncate(reported);
-      heap_.Edit(taken.list).lost = true;
-      continue;
-    }
-    heap_.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap_.Contents(taken.list), true, taken.sole);
-  }
+Cell& Evaluator::Edit(uint32_t cell) {
+  NoteWrite(cell);
+  return heap_.Edit(cell);
 }
 
 bool Evaluator::IsLost(const Val& value) const {

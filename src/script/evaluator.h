@@ -99,7 +99,9 @@ class Evaluator {
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
-  // A list or dict for writing: those that may be the same one become lost.
+  // A list or dict is about to be written: those that may be the same one become lost.
+  void NoteWrite(uint32_t cell);
+  // For writing.
   Cell& Edit(uint32_t cell);
   std::unordered_map<uint32_t, TakenElement>& taken() { return taken_; }  // by the number of the tensor
   std::vector<OpenedList>& opened_lists() { return opened_lists_; }

@@ -1,6 +1,7 @@
 #include "script/held.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace flambeau::script {
 namespace {
@@ -9,29 +10,71 @@ void Mark(Heap& heap, uint32_t cell) {
   if (!heap[cell].is_row) heap.Edit(cell).is_row = true;
 }
 
+// Of a list, or of a dict.
+Vals ValuesOf(const Cell& cell) { return cell.entries.empty() ? cell.elements : EntryValues(cell); }
+
 }  // namespace
 
+void ForEachWithin(const Cell& container, const Heap& heap, const std::function<void(const Val&)>& visit) {
+  std::unordered_set<const void*> seen;
+  std::vector<const Val*> open;
+  const auto take = [&](const Val& value) {
+    visit(value);
+    if (CellOf(value) || value.Is<TupleVal>() || value.Is<OptionalVal>()) open.push_back(&value);
+  };
+  const auto take_all = [&](auto&& self, const Cell& cell) -> void {
+    std::ranges::for_each(cell.elements, take);
+    for (const auto& [key, entry] : cell.entries) take(entry);
+    for (const Cell& column : cell.columns) self(self, column);
+  };
+  take_all(take_all, container);
+  while (!open.empty()) {
+    const Val& value = *open.back();
+    open.pop_back();
+    if (const auto* tuple = value.As<TupleVal>()) {
+      if (seen.insert(tuple->elements.get()).second) std::ranges::for_each(*tuple->elements, take);
+    } else if (const auto* optional = value.As<OptionalVal>()) {
+      take(*optional->value);
+    } else if (const Cell& cell = heap[*CellOf(value)]; seen.insert(&cell).second) {
+      take_all(take_all, cell);
+    }
+  }
+}
+
+std::vector<uint32_t> CellsIn(const Cell& container, const Heap& heap) {
+  std::vector<uint32_t> cells;
+  ForEachWithin(container, heap, [&](const Val& value) {
+    if (const auto cell = CellOf(value)) cells.push_back(*cell);
+  });
+  return cells;
+}
+
+std::vector<uint32_t> CellsIn(const Val& value, const Heap& heap) { return CellsIn(Cell{.elements = {value}}, heap); }
+
+bool HoldsCells(const Cell& list) {
+  return list.has_rows || !list.keys.empty() || std::ranges::any_of(list.columns, HoldsCells);
+}
+
 void Hold(Heap& heap, const Val& element) {
-  const auto cell = CellOf(element);
-  if (!cell) return;
-  Mark(heap, *cell);
-  if (!heap[*cell].shared) return;
-  for (uint32_t other = 0; other < heap.size(); ++other)
-    if (heap[other].shared && MayBeSame(heap, *cell, other)) Mark(heap, other);
+  for (const uint32_t cell : CellsIn(element, heap)) {
+    Mark(heap, cell);
+    if (!heap[cell].shared) continue;
+    for (uint32_t other = 0; other < heap.size(); ++other)
+      if (heap[other].shared && MayBeSame(heap, cell, other)) Mark(heap, other);
+  }
 }
 
 bool IsHeld(const Val& element, const Heap& heap) {
-  const auto cell = CellOf(element);
-  return cell && heap[*cell].is_row;
+  return std::ranges::any_of(CellsIn(element, heap), [&](uint32_t cell) { return heap[cell].is_row || HoldsCells(heap[cell]); });
 }
 
 bool AreNew(const Cell& elements, const Heap& heap) {
   if (!elements.columns.empty()) return false;
-  std::vector<uint32_t> cells;
-  for (const Val& element : elements.elements)
-    if (const auto cell = CellOf(element)) cells.push_back(*cell);
+  std::vector<uint32_t> cells = CellsIn(elements, heap);
   // One that is shared may be another one that is.
-  const auto alone = [&](uint32_t cell) { return !heap[cell].is_row && (!heap[cell].shared || cells.size() == 1); };
+  const auto alone = [&](uint32_t cell) {
+    return !heap[cell].is_row && !HoldsCells(heap[cell]) && (!heap[cell].shared || cells.size() == 1);
+  };
   if (!std::ranges::all_of(cells, alone)) return false;
   std::ranges::sort(cells);
   return std::ranges::adjacent_find(cells) == cells.end();
@@ -49,21 +92,46 @@ void ShareAll(Heap& heap) {
   }
 }
 
-Val TakeRow(Heap& heap, uint32_t list, const Val& place, const Val& row) {
-  const std::shared_ptr<const Cell> contents = heap.Contents(list);
-  bool apart = IsApart(*contents, heap), sole = IsSole(*contents, heap);
+TakenRow Taking(const Heap& heap, uint32_t list, const Val& place) {
+  TakenRow taken{list, place, heap.Contents(list), IsApart(heap[list], heap), IsSole(heap[list], heap)};
+  for (uint32_t other = heap.size(); other-- > 0;)
+    if (const auto& its = heap[other].taken; its && its->list == list && its->contents == taken.contents) {
+      taken.apart = its->apart;  // the list's elements are held since then
+      taken.sole = its->sole;
+      break;
+    }
+  return taken;
+}
+
+std::optional<Val> RowTaken(const Heap& heap, const TakenRow& taken) {
   for (uint32_t other = heap.size(); other-- > 0;) {
-    const std::shared_ptr<const TakenRow>& taken = heap[other].taken;
-    if (!taken || taken->list != list || taken->contents != contents) continue;
-    if (SameConstant(taken->place, place) && !heap[other].lost) return row.Is<DictVal>() ? Val(DictVal{other}) : Val(ListVal{other});
-    apart = taken->apart;  // its elements are held since then
-    sole = taken->sole;
+    const auto& its = heap[other].taken;
+    if (!its || its->list != taken.list || its->contents != taken.contents) continue;
+    if (!SameConstant(its->place, taken.place) || heap[other].lost) continue;
+    return heap[other].entries.empty() ? Val(ListVal{other}) : Val(DictVal{other});
   }
-  for (const Val& element : contents->elements) Hold(heap, element);
+  return std::nullopt;
+}
+
+void TakeRow(Heap& heap, const TakenRow& taken, const Val& row) {
+  for (const Val& element : ValuesOf(*taken.contents)) Hold(heap, element);
   Cell& cell = heap.Edit(*CellOf(row));
   cell.is_row = true;
-  cell.taken = std::make_shared<const TakenRow>(list, place, contents, apart, sole);
-  return row;
+  cell.taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap.Contents(taken.list), taken.apart, taken.sole);
+}
+
+void TakeEntries(Heap& heap, uint32_t dict, bool apart, bool sole) {
+  const std::shared_ptr<const Cell> contents = heap.Contents(dict);
+  for (const auto& [key, entry] : contents->entries)
+    if (const auto cell = CellOf(entry); cell && !OwnerOf(heap, *cell)) TakeRow(heap, {dict, key, contents, apart, sole}, entry);
+}
+
+void Disown(Heap& heap, const Val& taken) {
+  for (const uint32_t cell : CellsIn(taken, heap)) {
+    Cell& row = heap.Edit(cell);
+    row.is_row = true;
+    row.taken.reset();
+  }
 }
 
 bool IsRowAt(const Heap& heap, uint32_t list, const Val& place, const Val& row) {
@@ -79,16 +147,60 @@ std::optional<uint32_t> OwnerOf(const Heap& heap, uint32_t row) {
   return taken->list;
 }
 
+namespace {
+
+// The lists that a row is an element of, each in the next one.
+struct Owners {
+  std::vector<uint32_t> lists;  // empty: nobody knows them
+  bool sole = true;             // no other list has the row
+
+  bool Has(uint32_t cell) const { return std::ranges::find(lists, cell) != lists.end(); }
+};
+
+Owners OwnersOf(const Heap& heap, uint32_t row) {
+  Owners owners;
+  while (heap[row].is_row) {
+    const auto owner = OwnerOf(heap, row);
+    if (!owner || owners.Has(*owner)) return {};
+    owners.sole = owners.sole && heap[row].taken->sole;
+    owners.lists.push_back(*owner);
+    row = *owner;
+  }
+  owners.sole = owners.sole && !heap[row].shared;
+  return owners;
+}
+
+// Whether it is a list, and neither holds lists or dicts nor is empty.
+bool IsFlat(const Cell& cell, const Heap& heap) {
+  return cell.sequence || (!cell.elements.empty() && CellsIn(cell, heap).empty());
+}
+
+}  // namespace
+
 bool Reaches(const Heap& heap, uint32_t row, uint32_t other) {
-  const bool holds = heap[other].has_rows || !heap[other].keys.empty();
+  const bool holds = HoldsCells(heap[other]);
   if (!holds && !heap[other].is_row) return false;
-  const auto owner = OwnerOf(heap, row);
-  if (!owner) return true;
-  if (other == *owner) return false;  // it is put back there
-  if (!heap[row].taken->sole || heap[*owner].shared) return true;
-  if (holds) return false;
-  const auto elsewhere = OwnerOf(heap, other);
-  return !elsewhere || *elsewhere == *owner || !heap[other].taken->sole || heap[*elsewhere].shared;
+  if (IsFlat(heap[other], heap) && (HoldsCells(heap[row]) || !heap[row].entries.empty())) return false;  // another kind of thing
+  const Owners owners = OwnersOf(heap, row);
+  if (owners.lists.empty()) return true;
+  const auto has_entry = [&](uint32_t owner) {
+    return std::ranges::any_of(heap[owner].entries, [&](const auto& entry) { return CellOf(entry.second) == other; });
+  };
+  if (owners.Has(other) || std::ranges::any_of(owners.lists, has_entry)) return false;  // it is put back there
+  const Owners elsewhere = OwnersOf(heap, other);
+  if (elsewhere.Has(row)) return false;  // an element of what is written stays as it is
+  if (!owners.sole || !heap[other].is_row) return !owners.sole;
+  return elsewhere.lists.empty() || elsewhere.lists.back() == owners.lists.back() || !elsewhere.sole;
+}
+
+void TakeAgain(Heap& heap, uint32_t row, const TakenRow& taken) {
+  const std::shared_ptr<const Cell> before = heap.Contents(row);
+  heap.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap.Contents(taken.list), taken.apart, taken.sole);
+  for (uint32_t element = 0; element < heap.size(); ++element) {  // of the row, which has the same contents in another place
+    const std::shared_ptr<const TakenRow>& its = heap[element].taken;
+    if (its && its->list == row && its->contents == before)
+      heap.Edit(element).taken = std::make_shared<const TakenRow>(row, its->place, heap.Contents(row), its->apart, its->sole);
+  }
 }
 
 }  // namespace flambeau::script

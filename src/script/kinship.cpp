@@ -9,38 +9,27 @@
 namespace flambeau::script {
 namespace {
 
-// Of an element, or of each field of one.
-void AppendTensors(const Val& element, const Heap& heap, std::vector<ValueId>& values) {
-  auto append = [&](const Val& value) {
-    if (const auto* tensor = value.As<TensorVal>()) values.push_back(tensor->id);
-  };
-  append(element);
-  if (const auto* tuple = element.As<TupleVal>()) std::ranges::for_each(*tuple->elements, append);
-  if (const auto* dict = element.As<DictVal>())
-    for (const auto& [key, field] : heap[dict->cell].entries) append(field);
+void AppendSequences(const Cell& list, std::vector<ValueId>& values) {
+  if (list.sequence) values.push_back(*list.sequence);
+  for (const Cell& column : list.columns) AppendSequences(column, values);
 }
 
 // The values with the memory of a part that was made anew.
 std::vector<ValueId> MadeOf(const Val& part, const Heap& heap) {
   std::vector<ValueId> values;
   if (const auto* tensor = part.As<TensorVal>()) values.push_back(tensor->id);
-  if (const auto* list = part.As<ListVal>()) {
-    const Cell& cell = heap[list->cell];
-    if (cell.sequence) values.push_back(*cell.sequence);
-    for (const Cell& column : cell.columns)
-      if (column.sequence) values.push_back(*column.sequence);
-  }
+  if (const Cell* list = ListOf(part, heap)) AppendSequences(*list, values);
   return values;
 }
 
-// A list that becomes a sequence where the paths meet has the memory of its elements.
+// A list that becomes one of run-time length where the paths meet has the memory of all that it holds.
 std::vector<ValueId> ValuesOf(const Val& part, const Heap& heap) {
   std::vector<ValueId> values = MadeOf(part, heap);
-  if (const auto* list = part.As<ListVal>()) {
-    for (const Val& element : heap[list->cell].elements) AppendTensors(element, heap, values);
-    for (const Cell& column : heap[list->cell].columns)
-      for (const Val& element : column.elements) AppendTensors(element, heap, values);
-  }
+  const auto append = [&](const Val& value) {
+    if (const auto* tensor = value.As<TensorVal>()) values.push_back(tensor->id);
+    if (const Cell* inner = ListOf(value, heap)) AppendSequences(*inner, values);
+  };
+  if (const Cell* list = ListOf(part, heap)) ForEachWithin(*list, heap, append);
   return values;
 }
 
@@ -117,16 +106,14 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const Cell* list = ListOf(parts[i].value, heap);
     if (list == nullptr) continue;
-    for (const Val& element : list->elements) {
-      const auto cell = CellOf(element);
-      if (!cell) continue;
-      const bool elsewhere = of_list.try_emplace(*cell, i).first->second != i;
-      if (elsewhere || heap[*cell].is_row || heap[*cell].shared) sharing_parts_.insert(i);
-      const auto [first, last] = of_cell.equal_range(*cell);
+    for (const uint32_t cell : CellsIn(*list, heap)) {
+      const bool elsewhere = of_list.try_emplace(cell, i).first->second != i;
+      if (elsewhere || heap[cell].is_row || heap[cell].shared) sharing_parts_.insert(i);
+      const auto [first, last] = of_cell.equal_range(cell);
       for (auto part = first; part != last; ++part) held_parts_.emplace(i, part->second);
-      if (!heap[*cell].shared) continue;
+      if (!heap[cell].shared) continue;
       for (const auto& [other, part] : of_shared)
-        if (MayBeSame(heap, *cell, other)) held_parts_.emplace(i, part);
+        if (MayBeSame(heap, cell, other)) held_parts_.emplace(i, part);
     }
   }
 }
@@ -261,7 +248,7 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
     if (!heap[cell].shared) heap.Edit(cell).shared = true;
   for (const auto& [part, element] : held_parts_) {
     const Cell* list = ListOf(parts[part].value, heap);
-    if (list != nullptr && (list->has_rows || !list->keys.empty())) Hold(heap, parts[element].value);
+    if (list != nullptr && HoldsCells(*list)) Hold(heap, parts[element].value);
   }
   const auto has_columns = [&](size_t part) {
     const Cell* list = ListOf(parts[part].value, heap);

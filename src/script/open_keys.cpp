@@ -4,6 +4,7 @@
 
 #include "script/builtins/builtins.h"
 #include "script/columns.h"
+#include "script/held.h"
 #include "script/rows.h"
 #include "script/sequences.h"
 
@@ -23,25 +24,11 @@ Result<Val> Equals(Evaluator& evaluator, const Vals& keys, const Val& key) {
   return evaluator.emit().Call1("aten::eq.Tensor", {numbers, wanted});
 }
 
-// The place of the key's entry; the number of entries where there is none.
-Result<Val> PlaceOf(Evaluator& evaluator, const Cell& dict, const Val& key) {
-  Emitter& emit = evaluator.emit();
-  Vals keys = KeysOf(dict);
-  keys.push_back(key);
-  FLAMBEAU_TRY(const Val equals, Equals(evaluator, keys, key));
-  FLAMBEAU_TRY(const Val counted, emit.Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
-  FLAMBEAU_TRY(const Val place, emit.Call1("aten::argmax", {counted}));
-  return emit.Call1("aten::item", {place});
-}
+const torchscript::Node kAt{.kind = "aten::__getitem__", .overload = "t"};
 
-// The value at the place. A list or dict is held by that list from now on, and not by its entry: after a write to it the
-// entries that it may be are lost.
+// The value at the place.
 Result<Val> ValueAt(Evaluator& evaluator, Vals values, const Val& place) {
-  static const torchscript::Node kAt{.kind = "aten::__getitem__", .overload = "t"};
-  const Vals arguments{evaluator.List(std::move(values)), place};
-  const bool rows = WantsRows(kAt, arguments, evaluator.heap());
-  if (!rows && !WantsColumns(kAt, arguments, evaluator.heap())) return ElementAtPlace(evaluator, arguments[0], place);
-  FLAMBEAU_TRY(Vals taken, rows ? OnRows(evaluator, kAt, arguments) : OnColumns(evaluator, kAt, arguments));
+  FLAMBEAU_TRY(Vals taken, CallOnList(evaluator, kAt, Vals{evaluator.List(std::move(values)), place}));
   return std::move(taken[0]);
 }
 
@@ -75,16 +62,35 @@ Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
   return evaluator.emit().Call1("aten::item", {any});
 }
 
-Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
-  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
-  return ValueAt(evaluator, EntryValues(dict), place);
+Result<Val> PlaceOfKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
+  Emitter& emit = evaluator.emit();
+  Vals keys = KeysOf(dict);
+  keys.push_back(key);
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, keys, key));
+  FLAMBEAU_TRY(const Val counted, emit.Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
+  FLAMBEAU_TRY(const Val place, emit.Call1("aten::argmax", {counted}));
+  return emit.Call1("aten::item", {place});
+}
+
+Result<Val> AtOpenKey(Evaluator& evaluator, uint32_t dict, const Val& key) {
+  Heap& heap = evaluator.heap();
+  const TakenRow taking = Taking(heap, dict, key);
+  if (const auto taken = RowTaken(heap, taking)) return *taken;
+  const auto cell = heap.Contents(dict);
+  FLAMBEAU_TRY(const Val place, PlaceOfKey(evaluator, *cell, key));
+  FLAMBEAU_TRY(Val value, ValueAt(evaluator, EntryValues(*cell), place));
+  if (!CellOf(value)) return value;
+  TakeRow(heap, taking, value);  // of the dict, not of a list of its values
+  if (value.Is<DictVal>()) TakeEntries(heap, *CellOf(value), taking.apart, taking.sole);
+  if (taking.apart) TakeEntries(heap, dict, taking.apart, taking.sole);
+  return value;
 }
 
 Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise) {
   Vals values = EntryValues(dict);
   // Where there is no entry what stands there is not looked at.
   values.push_back(otherwise.Is<Nothing>() ? values[0] : otherwise);
-  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
+  FLAMBEAU_TRY(const Val place, PlaceOfKey(evaluator, dict, key));
   FLAMBEAU_TRY(const Val value, ValueAt(evaluator, std::move(values), place));
   if (!otherwise.Is<Nothing>()) return value;
   FLAMBEAU_TRY(const Val has, HasOpenKey(evaluator, dict, key));
@@ -105,10 +111,18 @@ Result<Vals> WrittenAtOpenKey(Evaluator& evaluator, const torchscript::Node& nod
                            "writes to a dict at a key that is known at run time only, and is taken to be one that the dict has: "
                            "the model fails where it is another");
   const Val values = evaluator.List(EntryValues(dict));
-  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
-  FLAMBEAU_CHECK_OK(FindBuiltin("aten::_set_item")(evaluator, node, Vals{values, place, value}));
+  FLAMBEAU_TRY(const Val place, PlaceOfKey(evaluator, dict, key));
+  FLAMBEAU_CHECK_OK(CallOnList(evaluator, node, Vals{values, place, value}));
   const Cell& written = *ListOf(values, evaluator.heap());
-  return written.sequence ? FirstElements(evaluator, values, dict.entries.size()) : Result<Vals>(written.elements);
+  if (written.sequence) return FirstElements(evaluator, values, dict.entries.size());
+  if (written.columns.empty()) return written.elements;
+  Vals entries;  // each may be the one that it was, or the one that was written
+  for (size_t i = 0; i < dict.entries.size(); ++i) {
+    FLAMBEAU_TRY(const Vals entry, CallOnList(evaluator, kAt, Vals{values, static_cast<int64_t>(i)}));
+    Disown(evaluator.heap(), entry[0]);
+    entries.push_back(entry[0]);
+  }
+  return entries;
 }
 
 }  // namespace flambeau::script

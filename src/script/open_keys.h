@@ -12,7 +12,9 @@ bool IsOpenKey(const Cell& dict, const Val& key);
 // Whether an entry has the key.
 Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
 // What the key's entry holds: that there is one is taken for granted, and a model fails where there is none.
-Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
+Result<Val> AtOpenKey(Evaluator& evaluator, uint32_t dict, const Val& key);
+// The place of the key's entry; the number of entries where there is none.
+Result<Val> PlaceOfKey(Evaluator& evaluator, const Cell& dict, const Val& key);
 // What the key's entry holds, and the default (which may be None) where there is none.
 Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise);
 // Whether only a run can tell to which of the entries, whose keys are known, a write of the key goes.

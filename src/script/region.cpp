@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "script/held.h"
+
 namespace flambeau::script {
 namespace {
 
@@ -102,7 +104,7 @@ Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& befo
     if (IsObject(before.heap[cell]) || std::ranges::any_of(paths, [&](const Path& path) { return IsObject(path.after.heap[cell]); })) {
       FLAMBEAU_CHECK_OK(JoinAttributes(paths, cell, known));
     } else {
-      JoinCell(paths, cell, known);
+      JoinCell(paths, cell, before);
     }
   }
   return {};
@@ -116,7 +118,8 @@ Status Evaluator::Region::JoinStorages(std::span<const Path> paths, const Snapsh
   return {};
 }
 
-void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell, uint32_t known) {
+void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell, const Snapshot& before) {
+  const uint32_t known = before.heap.size();
   Emitter& emit = evaluator.emitter_;
   const Heap& heap = evaluator.heap_;
   evaluator.Restore(paths[0].after);
@@ -124,6 +127,10 @@ void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell, uin
   evaluator.Restore(paths[1].after);
   (void)skeleton.Unify(Reference(heap, cell), emit, heap);
   cells.emplace_back(cell, std::move(skeleton));
+  for (const Path& path : paths) {
+    evaluator.Restore(path.after);
+    (void)TakeInRow(cell, before);
+  }
 }
 
 // What a path only read is what it was.
@@ -206,12 +213,32 @@ bool Evaluator::Region::KeepCounters(std::span<const Val> entered, std::span<con
 bool Evaluator::Region::TakeInCell(uint32_t cell, const Snapshot& before) {
   Emitter& emit = evaluator.emitter_;
   const Heap& heap = evaluator.heap_;
+  const bool moved = TakeInRow(cell, before);
   const auto known = std::ranges::find(cells, cell, &std::pair<uint32_t, Skeleton>::first);
-  if (known != cells.end()) return known->second.Unify(Reference(heap, cell), emit, heap);
+  if (known != cells.end()) return known->second.Unify(Reference(heap, cell), emit, heap) || moved;
   Skeleton skeleton = Skeleton::OfContents(Reference(before.heap, cell), emit, before.heap, before.heap.size());
   (void)skeleton.Unify(Reference(heap, cell), emit, heap);
   cells.emplace_back(cell, std::move(skeleton));
   return true;
+}
+
+bool Evaluator::Region::TakeInRow(uint32_t cell, const Snapshot& before) {
+  if (!OwnerOf(before.heap, cell)) return false;
+  const Heap& heap = evaluator.heap_;
+  const TakenRow &was = *before.heap[cell].taken, *now = heap[cell].taken.get();
+  const bool stands = OwnerOf(heap, cell) == was.list && SameConstant(now->place, was.place);
+  if (!stands) return moved.insert(cell).second;
+  return was.sole && !now->sole && shared.insert(cell).second;
+}
+
+std::vector<std::pair<uint32_t, TakenRow>> Evaluator::Region::StandingRows() const {
+  std::vector<std::pair<uint32_t, TakenRow>> rows;
+  for (const auto& [cell, skeleton] : cells)
+    if (OwnerOf(evaluator.heap_, cell) && !moved.contains(cell)) {
+      rows.emplace_back(cell, *evaluator.heap_[cell].taken);
+      rows.back().second.sole &= !shared.contains(cell);
+    }
+  return rows;
 }
 
 Result<bool> Evaluator::Region::TakeInAttributes(uint32_t cell, const Snapshot& entered, const Snapshot& before) {
@@ -288,6 +315,7 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     AppendParts(skeleton, results.back(), false, parts);
   }
   for (const auto& [id, skeleton] : storages) evaluator.emitter_.Write(id, leaves[next++]);
+  const auto standing = StandingRows();
   for (const auto& [cell, skeleton] : cells) {
     const Val built = skeleton.Build(leaves, next, heap);
     const auto* list = built.As<ListVal>();
@@ -303,6 +331,7 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     now.is_row |= was.is_row;
     now.kin = was.kin;
   }
+  for (const auto& [cell, taken] : standing) TakeAgain(heap, cell, taken);
   for (const auto& [cell, name, skeleton] : attributes) {
     Val built = skeleton.Build(leaves, next, heap);
     AppendParts(skeleton, built, false, parts);

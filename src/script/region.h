@@ -32,6 +32,8 @@ struct Evaluator::Region {
   std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;  // of objects
   std::vector<ValueId> rebound;  // tensors that are the last of the values from here on
   Kinship kinship;
+  std::set<uint32_t> moved;   // of the cells: rows that are no longer what they were of their lists
+  std::set<uint32_t> shared;  // of the cells: rows that other lists may hold, too
   std::set<size_t> counters;  // of a loop's values: integers that grow from 0 or more by a constant in each round
 
   // Adds to each path's results the tensors that some path makes other memory of.
@@ -65,7 +67,11 @@ struct Evaluator::Region {
   void AddStorage(StorageId id);
   Skeleton* FindAttribute(uint32_t cell, std::string_view name);
   Status JoinStorages(std::span<const Path> paths, const Snapshot& before);
-  void JoinCell(std::span<const Path> paths, uint32_t cell, uint32_t known);
+  void JoinCell(std::span<const Path> paths, uint32_t cell, const Snapshot& before);
+  // Takes in whether the row is still the same element of the same list. Whether that it is not was news.
+  bool TakeInRow(uint32_t cell, const Snapshot& before);
+  // The rows that still are, with what was known of them before.
+  std::vector<std::pair<uint32_t, TakenRow>> StandingRows() const;
   Status JoinAttributes(std::span<const Path> paths, uint32_t cell, uint32_t known);
   Result<bool> TakeInStorages(const Snapshot& entered, const Snapshot& before);
   bool TakeInCell(uint32_t cell, const Snapshot& before);

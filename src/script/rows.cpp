@@ -14,23 +14,21 @@ using torchscript::Node;
 
 namespace {
 
-// One call of a function on lists.
+// Calls functions on lists, of whatever these hold.
 class Calls {
  public:
-  Calls(Evaluator& evaluator, const Node& node) : evaluator_(evaluator), node_(node) {}
+  explicit Calls(Evaluator& evaluator) : evaluator_(evaluator) {}
 
-  Result<Vals> operator()(std::string_view function, Vals arguments) {
-    const Builtin builtin = FindBuiltin(function);
-    return builtin(evaluator_, node_, arguments);
+  Result<Vals> operator()(std::string function, const Vals& arguments) {
+    return CallOnList(evaluator_, Node{.kind = std::move(function)}, arguments);
   }
-  Result<Val> One(std::string_view function, Vals arguments) {
-    FLAMBEAU_TRY(Vals results, (*this)(function, std::move(arguments)));
+  Result<Val> One(std::string function, const Vals& arguments) {
+    FLAMBEAU_TRY(Vals results, (*this)(std::move(function), arguments));
     return results.empty() ? Val() : std::move(results[0]);
   }
 
  private:
   Evaluator& evaluator_;
-  const Node& node_;
 };
 
 // What makes another list of the rows of one, or of two (places that are negative count from the end), and other columns
@@ -111,15 +109,37 @@ def without(elements: List[int], bounds: List[int], at: int) -> Tuple[List[int],
   return (torch.add(torch.slice(elements, None, begin), torch.slice(elements, end)), made)
 )py";
 
+// A list of tuples or dicts of known length, as it would be if only a run knew it: whether two of them may be one is said of
+// those alone.
+Cell AsTable(const Cell& list, Heap& heap) {
+  if (list.elements.empty() || !list.columns.empty()) return list;
+  auto columns = ColumnsOf(list, heap);
+  if (!columns) return list;
+  for (const Val& element : list.elements) Hold(heap, element);
+  return {.columns = *std::move(columns), .keys = FieldsOf(list, heap).keys};
+}
+
+// The number of elements, of whatever the list holds.
+Result<Val> LengthOf(const Cell& list, Emitter& emit) {
+  const Cell* first = &list;
+  while (!first->columns.empty() && !first->has_rows) first = &first->columns[0];
+  if (first->has_rows) {
+    FLAMBEAU_TRY(const Val bounds, LengthOf(first->columns[kRowBounds], emit));
+    return emit.Call1("_operator::sub", {bounds, int64_t{1}});
+  }
+  if (!first->sequence) return Val(static_cast<int64_t>(first->elements.size()));
+  return emit.Call1("aten::len.t", {ListVal{emit.heap().Add({.sequence = emit.Read(*first->sequence)})}});
+}
+
 // A list of rows that is being read or written.
 class Rows {
  public:
-  Rows(Evaluator& evaluator, const Node& node, uint32_t cell)
+  Rows(Evaluator& evaluator, uint32_t cell)
       : evaluator_(evaluator),
-        call_(evaluator, node),
+        call_(evaluator),
         cell_(cell),
-        elements_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowElements])),
-        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])),
+        elements_(evaluator.heap().Add(Column(kRowElements))),
+        bounds_(evaluator.heap().Add(Column(kRowBounds))),
         apart_(evaluator.heap()[cell].apart) {}
 
   Result<Val> Length() {
@@ -142,7 +162,13 @@ class Rows {
     FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
     FLAMBEAU_TRY(const Val begin, call_.One("aten::__getitem__", {ListVal{bounds_}, place}));
     FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, next}));
-    return call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}});
+    FLAMBEAU_TRY(const Val row, call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}}));
+    if (const Cell* list = ListOf(row, evaluator_.heap()); list != nullptr && !list->columns.empty()) {
+      Cell& its = evaluator_.heap().Edit(row.As<ListVal>()->cell);
+      its.apart = apart_;
+      its.sole = evaluator_.heap()[cell_].sole;
+    }
+    return row;
   }
 
   // Counted from the front. One before the first row becomes one that is none from either end.
@@ -191,8 +217,8 @@ class Rows {
   // The list is one of the rows from now on.
   Status TakeIn(const Val& row) {
     const auto* list = row.As<ListVal>();
-    if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
-      return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
+    if (list == nullptr) return evaluator_.Unsupported("puts other things than lists into a list of lists of run-time length");
+    if (!IsBounded(row, evaluator_.heap())) return evaluator_.Unsupported("puts a list that nests without end into a list");
     if (IsHeld(row, evaluator_.heap())) {
       apart_ = false;
       ShareAll(evaluator_.heap());
@@ -211,9 +237,18 @@ class Rows {
   }
   Status Store() {
     Cell& cell = evaluator_.Edit(cell_);
-    cell.columns = {evaluator_.heap()[elements_], evaluator_.heap()[bounds_]};
+    cell.columns = {AsTable(evaluator_.heap()[elements_], evaluator_.heap()), evaluator_.heap()[bounds_]};
     cell.apart = apart_;
     return {};
+  }
+  // Whether two elements of it may be one is what is known of the list.
+  Cell Column(RowColumn column) const {
+    const Cell& list = evaluator_.heap()[cell_];
+    Cell made = list.columns[column];
+    made.Unshare();
+    made.apart = list.apart;
+    made.sole = list.sole;
+    return made;
   }
 
   Evaluator& evaluator_;
@@ -231,6 +266,12 @@ constexpr RowFunction kRowFunctions[] = {
     {"aten::insert", "inserted", true}, {"aten::mul", "repeated", false}, {"aten::reverse", "backwards", true},
     {"aten::slice", "part", false},
 };
+
+// Whether it leaves a list of known length as it is.
+bool MakesAnother(const Node& node) {
+  const auto* row = std::ranges::find(kRowFunctions, node.kind, &RowFunction::kind);
+  return row != std::end(kRowFunctions) && !row->in_place;
+}
 
 // The list becomes what `by` is.
 Status Replace(Evaluator& evaluator, const Val& list, const Val& by) {
@@ -257,10 +298,11 @@ Result<Cell> AsRows(Evaluator& evaluator, const Cell& list) {
   if (list.has_rows) return list;
   std::vector<Cell> lists;
   for (const Val& element : list.elements) lists.push_back(*ListOf(element, heap));
-  const std::optional<Type> elements = TypeOfElements(evaluator, lists);
-  if (!elements && std::ranges::any_of(lists, [](const Cell& each) { return each.sequence.has_value(); }))
+  const auto is_open = [](const Cell& each) { return each.sequence || !each.columns.empty(); };
+  const auto elements = Skeleton::OfLists(lists, evaluator.emit(), heap);
+  if (!elements && std::ranges::any_of(lists, is_open))
     return evaluator.Unsupported("needs at run time a list of lists that do not all hold tensors, or numbers, of one dtype");
-  FLAMBEAU_TRY(std::vector<Cell> columns, RowColumns(evaluator.emit(), list, elements.value_or(Type())));
+  FLAMBEAU_TRY(std::vector<Cell> columns, RowColumns(evaluator.emit(), list, elements.value_or(Skeleton())));
   return Cell{.columns = std::move(columns), .has_rows = true, .apart = IsApart(list, heap)};
 }
 
@@ -323,34 +365,23 @@ bool HoldsLists(const Cell& list, const Heap& heap) {
   if (list.has_rows) return true;
   return !list.elements.empty() && std::ranges::all_of(list.elements, [&](const Val& element) {
     const auto* row = element.As<ListVal>();
-    return row != nullptr && !heap[row->cell].lost && heap[row->cell].columns.empty();
+    return row != nullptr && !heap[row->cell].lost;
   });
 }
 
-Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type& elements) {
+Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Skeleton& elements) {
   if (list.has_rows) return list.columns;
-  const Heap& heap = emit.heap();
-  Cell flat, bounds{.elements = {int64_t{0}}};
+  Cell bounds{.elements = {int64_t{0}}};
+  std::vector<Cell> rows;
   Val end = int64_t{0};
   for (const Val& element : list.elements) {
-    const Cell row = heap[element.As<ListVal>()->cell];
-    Val length = static_cast<int64_t>(row.elements.size());
-    if (row.sequence || flat.sequence) {
-      FLAMBEAU_TRY(const ValueId before, emit.Sequence(flat, elements));
-      FLAMBEAU_TRY(const ValueId after, emit.Sequence(row, elements));
-      const Val left = ListVal{emit.heap().Add({.sequence = before})}, right = ListVal{emit.heap().Add({.sequence = after})};
-      FLAMBEAU_TRY(const Val joined, emit.Call1("aten::add.t", {left, right}));
-      if (row.sequence) {
-        FLAMBEAU_TRY(length, emit.Call1("aten::len.t", {right}));
-      }
-      flat = {.sequence = heap[joined.As<ListVal>()->cell].sequence};
-    } else {
-      flat.elements.insert(flat.elements.end(), row.elements.begin(), row.elements.end());
-    }
+    rows.push_back(*ListOf(element, emit.heap()));
+    FLAMBEAU_TRY(const Val length, LengthOf(rows.back(), emit));
     FLAMBEAU_TRY(end, emit.Call1("_operator::add", {end, length}));
     bounds.elements.push_back(end);
   }
-  return std::vector<Cell>{std::move(flat), std::move(bounds)};
+  FLAMBEAU_TRY(const Cell joined, elements.Joined(rows, emit));
+  return std::vector<Cell>{AsTable(joined, emit.heap()), std::move(bounds)};
 }
 
 bool HasRows(std::span<const Val> arguments, const Heap& heap) {
@@ -362,35 +393,35 @@ bool HasRows(std::span<const Val> arguments, const Heap& heap) {
 
 bool WantsRows(const Node& node, std::span<const Val> arguments, const Heap& heap) {
   if (HasRows(arguments, heap)) return true;
-  static constexpr std::string_view kAtPlace[] = {"aten::Delete", "aten::__getitem__", "aten::_set_item", "aten::pop"};
-  if (arguments.size() < 2 || !arguments[1].Is<NumberVal>() || std::ranges::find(kAtPlace, node.kind) == std::end(kAtPlace)) return false;
-  const Cell* list = ListOf(arguments[0], heap);
+  // At a place, from one on, or so many times.
+  static constexpr std::string_view kWithNumber[] = {"aten::Delete", "aten::__getitem__", "aten::_set_item", "aten::insert",
+                                                     "aten::mul",    "aten::pop",         "aten::slice"};
+  if (arguments.size() < 2 || std::ranges::find(kWithNumber, node.kind) == std::end(kWithNumber)) return false;
+  if (std::ranges::none_of(arguments, &Val::Is<NumberVal>)) return false;
+  const Cell* list = ListOf(arguments[node.kind == "aten::mul" && arguments[0].IsNumber() ? 1 : 0], heap);
   return list != nullptr && HoldsLists(*list, heap);
 }
 
-Status PutRow(Evaluator& evaluator, const TakenRow& taken, uint32_t row) {
-  static const Node kNode{.kind = "aten::_set_item"};
-  Heap& heap = evaluator.heap();
-  if (!heap[taken.list].keys.empty()) {
-    FLAMBEAU_CHECK_OK(OnColumns(evaluator, kNode, Vals{ListVal{taken.list}, taken.place, DictVal{row}}, true));
-    return {};
-  }
+Status PutList(Evaluator& evaluator, const TakenRow& taken, uint32_t row) {
   FLAMBEAU_CHECK_OK(MakeRows(evaluator, taken.list, &taken));
-  return Rows(evaluator, kNode, taken.list).PutBack(taken.place, ListVal{row});
+  return Rows(evaluator, taken.list).PutBack(taken.place, ListVal{row});
 }
 
-Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
   if (node.kind == "prim::TupleConstruct" || node.kind == "prim::ListConstruct") return FindBuiltin(node.kind)(evaluator, node, arguments);
   const auto* list = arguments[0].As<ListVal>();
   Heap& heap = evaluator.heap();
   if (list != nullptr && node.kind == "aten::__getitem__") {  // which leaves a list of known length as it is
+    const TakenRow taking = Taking(heap, list->cell, arguments[1]);
+    if (const auto taken = RowTaken(heap, taking)) return Vals{*taken};
     FLAMBEAU_TRY(Cell rows, AsRows(evaluator, *heap.Contents(list->cell)));
-    FLAMBEAU_TRY(const Val row, Rows(evaluator, node, heap.Add(std::move(rows))).At(arguments[1]));
-    return Vals{TakeRow(heap, list->cell, arguments[1], row)};
+    FLAMBEAU_TRY(Val row, Rows(evaluator, heap.Add(std::move(rows))).At(arguments[1]));
+    TakeRow(heap, taking, row);
+    return Vals{std::move(row)};
   }
-  if (list != nullptr && !HasRows(arguments.subspan(1), heap)) {
+  if (list != nullptr && !HasRows(arguments.subspan(1), heap) && (heap[list->cell].has_rows || !MakesAnother(node))) {
     FLAMBEAU_CHECK_OK(MakeRows(evaluator, list->cell));
-    Rows rows(evaluator, node, list->cell);
+    Rows rows(evaluator, list->cell);
     if (node.kind == "aten::append") {
       FLAMBEAU_CHECK_OK(rows.Append(arguments[1]));
       return Vals{arguments[0]};
@@ -405,7 +436,7 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
     }
     if (node.kind == "aten::_set_item") {
       if (IsRowAt(heap, list->cell, arguments[1], arguments[2])) return Vals{arguments[0]};  // l[i] += [x]
-      FLAMBEAU_CHECK_OK(rows.Replace(arguments[1], arguments[2]));
+      FLAMBEAU_CHECK_OK(puts_back ? rows.PutBack(arguments[1], arguments[2]) : rows.Replace(arguments[1], arguments[2]));
       return Vals{arguments[0]};
     }
     if (node.kind == "aten::Delete") {
@@ -430,6 +461,12 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
   if (changed) return *changed;
   return evaluator.Unsupported("asks this of a list of lists whose length is known at run time only",
                                "append to it, index or slice it, go over it, or make a tensor of it");
+}
+
+Result<Vals> CallOnList(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
+  if (WantsRows(node, arguments, evaluator.heap())) return OnRows(evaluator, node, arguments, puts_back);
+  if (WantsColumns(node, arguments, evaluator.heap())) return OnColumns(evaluator, node, arguments, puts_back);
+  return FindBuiltin(node.kind)(evaluator, node, arguments);
 }
 
 }  // namespace flambeau::script

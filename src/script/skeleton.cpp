@@ -22,8 +22,6 @@ std::optional<Type> NumberType(const Val& value, Emitter& emit) {
   return std::nullopt;
 }
 
-bool IsNothing(const Cell& list) { return !list.sequence && list.columns.empty() && list.elements.empty(); }
-
 // Of what paths give out: which member of an enum it is says a number, too.
 std::optional<Type> PathNumberType(const Val& value, Emitter& emit) {
   if (const auto* member = value.As<EnumVal>()) return Type::OfInt(emit.context().exprs().Constant(emit.NumberOf(*member)));
@@ -33,28 +31,6 @@ std::optional<Type> PathNumberType(const Val& value, Emitter& emit) {
 Type CurrentType(TensorVal tensor, Emitter& emit) {
   Storages& storages = emit.storages();
   return storages.Knows(tensor.id) ? emit.context()[storages.type(storages.ViewOf(tensor.id))] : emit.TypeOf(tensor.id);
-}
-
-// The tensor that holds a number of that type in a list of run-time length.
-std::optional<Type> TensorOfNumber(const Type& number) {
-  switch (number.kind) {
-    case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
-    case TypeKind::kInt: return Type::OfTensor(DType::kInt64, {});
-    case TypeKind::kFloat: return Type::OfTensor(DType::kFloat64, {});
-    default: return std::nullopt;
-  }
-}
-
-// What a list of run-time length says of an element; nullopt if it cannot hold it.
-std::optional<Type> ElementType(const Val& element, Emitter& emit) {
-  std::optional<Type> type;
-  if (const auto* tensor = element.As<TensorVal>()) {
-    type = CurrentType(*tensor, emit);
-  } else if (const auto number = NumberType(element, emit)) {
-    type = TensorOfNumber(*number);
-  }
-  if (type) type->kind = TypeKind::kSequence;
-  return type;
 }
 
 bool IsContiguous(const Type& type, ExprPool& exprs) {
@@ -134,18 +110,9 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     skeleton.of_numbers_ = heap[list->cell].of_numbers;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
   } else if (list != nullptr && !heap[list->cell].columns.empty()) {
-    for (const Cell& column : heap[list->cell].columns) {
-      auto made = heap[list->cell].has_rows && IsNothing(column) ? OfNothing() : OfSequence({}, column, emit);
-      if (!made) {
-        (void)skeleton.Conflict("it is an empty list of tuples");
-        return skeleton;
-      }
-      skeleton.children_.push_back(*std::move(made));
-    }
-    skeleton.is_table_ = true;
-    skeleton.keys_ = heap[list->cell].keys;
-    skeleton.has_rows_ = heap[list->cell].has_rows;
-    if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTable;
+    skeleton.kind_ = Kind::kList;
+    if (skeleton.AddList(heap[list->cell], emit, heap) && skeleton.kind_ == Kind::kConflict) return skeleton;
+    skeleton.kind_ = list->cell >= known.value_or(0) ? Kind::kTable : Kind::kFixed;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
     skeleton.children_.push_back(OfBounded(quantized->value->data, emit, heap, known));
     skeleton.kind_ = Kind::kQuantized;
@@ -349,10 +316,12 @@ bool Skeleton::UnifyKind(const Val& value, Emitter& emit, const Heap& heap) {
       if (const auto* tensor = value.As<TensorVal>(); tensor != nullptr && type_.is_tensor())
         return UnifyType(CurrentType(*tensor, emit), emit);
       if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("they make it of different kinds");
-      return UnifySequence(heap[list->cell], emit);
-    case Kind::kTable:
+      return AddList(heap[list->cell], emit, heap);
+    case Kind::kTable: {
       if (list == nullptr) return Conflict("they make it of different kinds");
-      return has_rows_ ? UnifyRows(heap[list->cell], emit, heap) : UnifyTable(heap[list->cell], emit, heap);
+      const bool noted = NoteRows(heap[list->cell], heap);
+      return AddList(heap[list->cell], emit, heap) || noted;
+    }
     case Kind::kNumber: {
       const auto type = PathNumberType(value, emit);
       return type ? UnifyType(*type, emit) : Conflict("they make it of different kinds");
@@ -376,26 +345,12 @@ bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) 
   const Vals* elements = ElementsOf(value, heap);
   const auto* list = value.As<ListVal>();
   if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
-    const bool tuples = FieldsOf(*cell, heap).count != 0 || std::ranges::any_of(children_, &Skeleton::HasFields);
-    const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
     (void)NoteRows(*cell, heap);
-    if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
-      return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit, heap) : ToSequence(*cell, emit);
+    if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size()) return OpenLength(*cell, emit, heap);
   }
   if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
   bool changed = false;
   for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
-  return changed;
-}
-
-bool Skeleton::UnifyTable(const Cell& list, Emitter& emit, const Heap& heap) {
-  bool changed = NoteRows(list, heap);
-  const auto columns = ColumnsOf(list, heap, {children_.size(), keys_});
-  if (!columns) return Conflict("they make it of different kinds");
-  for (size_t k = 0; k < children_.size(); ++k) {
-    changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
-    if (children_[k].kind_ == Kind::kConflict) return Conflict("they make it of different kinds");
-  }
   return changed;
 }
 
@@ -409,85 +364,11 @@ bool Skeleton::UnifyEntries(const Cell& dict, Emitter& emit, const Heap& heap) {
   return changed;
 }
 
-bool Skeleton::UnifySequence(const Cell& list, Emitter& emit) {
-  if (!list.columns.empty()) return Conflict("they make it of different kinds");
-  if (list.sequence)
-    return list.of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*list.sequence), emit) : Conflict("they make it of different kinds");
-  bool changed = false;
-  for (const Val& element : list.elements) {
-    auto type = ElementType(element, emit);
-    if (!type || element.IsNumber() != of_numbers_) return Conflict("they make it of different kinds");
-    changed = UnifyType(*type, emit) || changed;
-  }
-  return changed;
-}
-
-bool Skeleton::IsList() const {
-  return kind_ == Kind::kList || (kind_ == Kind::kTensor && type_.kind == TypeKind::kSequence) ||
-         (kind_ == Kind::kFixed && fixed_.Is<ListVal>() && !is_table_);
-}
-
-bool Skeleton::HasFields() const {
-  return kind_ == Kind::kTuple || kind_ == Kind::kDict || (kind_ == Kind::kFixed && fixed_.Is<DictVal>());
-}
-
 bool Skeleton::NoteRows(const Cell& list, const Heap& heap) {
-  for (const Val& element : list.elements)
-    if (const auto row = CellOf(element)) rows_.push_back(*row);
+  const std::vector<uint32_t> cells = CellsIn(list, heap);
+  rows_.insert(rows_.end(), cells.begin(), cells.end());
   const bool apart = std::exchange(apart_, apart_ && IsApart(list, heap)), sole = std::exchange(sole_, sole_ && IsSole(list, heap));
   return apart != apart_ || sole != sole_;
-}
-
-Skeleton Skeleton::OfNothing() {
-  Skeleton skeleton;
-  skeleton.kind_ = Kind::kList;
-  return skeleton;
-}
-
-// The elements of all the rows.
-bool Skeleton::UnifyFlat(const Cell& list, Emitter& emit) {
-  if (kind_ != Kind::kList) return UnifySequence(list, emit);
-  return IsNothing(list) ? false : ToSequence(list, emit);
-}
-
-// A list of lists of which the number depends on the path.
-bool Skeleton::ToRows(const Cell& list, Emitter& emit, const Heap& heap) {
-  std::vector<const Skeleton*> elements;
-  for (const Skeleton& child : children_) {
-    if (!child.IsList()) return Conflict("they make it of different kinds");
-    if (child.type_.kind == TypeKind::kSequence) elements.push_back(&child);
-    for (const Skeleton& element : child.children_) elements.push_back(&element);
-  }
-  Cell first;
-  if (list.has_rows) {
-    first = list.columns[kRowElements];
-  } else if (const auto row = std::ranges::find_if(list.elements, [&](const Val& element) {
-               const auto* each = element.As<ListVal>();
-               return each != nullptr && (heap[each->cell].sequence || !heap[each->cell].elements.empty());
-             });
-             row != list.elements.end()) {
-    first = heap[row->As<ListVal>()->cell];
-  }
-  auto flat = elements.empty() && IsNothing(first) ? OfNothing() : OfSequence(elements, first, emit);
-  if (!flat) return Conflict("it is of lists that do not all hold tensors, or numbers, of one dtype");
-  Skeleton bounds = OfTensor(Type::OfTensor(DType::kInt64, {}));
-  bounds.type_.kind = TypeKind::kSequence;
-  bounds.of_numbers_ = true;
-  children_ = {*std::move(flat), std::move(bounds)};
-  kind_ = Kind::kTable;
-  is_table_ = has_rows_ = true;
-  (void)UnifyRows(list, emit, heap);
-  return true;
-}
-
-bool Skeleton::UnifyRows(const Cell& list, Emitter& emit, const Heap& heap) {
-  if (list.sequence || (!list.has_rows && !list.elements.empty() && !HoldsLists(list, heap)))
-    return Conflict("they make it of different kinds");
-  bool changed = NoteRows(list, heap);
-  Skeleton& flat = children_[kRowElements];
-  if (list.has_rows) changed = flat.UnifyFlat(list.columns[kRowElements], emit) || changed;
-  for (const Val& row : list.elements) changed = flat.UnifyFlat(heap[row.As<ListVal>()->cell], emit) || changed;
-  return flat.kind_ == Kind::kConflict ? Conflict(*flat.because_) : changed;
 }
 
 Skeleton::Kind Skeleton::KindOfFixed() const {
@@ -496,78 +377,22 @@ Skeleton::Kind Skeleton::KindOfFixed() const {
   return type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
 }
 
-// All elements must be tensors, or numbers.
-std::optional<Skeleton> Skeleton::OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit) {
-  Skeleton made;
-  bool numbers = false, tensors = false, first = true;
-  auto take = [&](Type type, bool of_numbers) {
-    (of_numbers ? numbers : tensors) = true;
-    type.kind = TypeKind::kSequence;
-    type.strides.clear();
-    type.contents.reset();
-    if (std::exchange(first, false)) {
-      made.kind_ = Kind::kTensor;
-      made.type_ = std::move(type);
-    } else {
-      (void)made.UnifyType(type, emit);
-    }
-  };
-  for (const Skeleton* element : elements) {
-    if (element->kind_ != Kind::kFixed && element->type_.kind == TypeKind::kSequence) {
-      take(element->type_, element->of_numbers_);
-      continue;
-    }
-    const auto number = TensorOfNumber(element->type_);
-    const bool is_one = element->kind_ == Kind::kTensor || element->kind_ == Kind::kNumber || element->kind_ == Kind::kFixed;
-    if (!is_one || (!number && !element->type_.is_tensor())) return std::nullopt;
-    take(number ? *number : element->type_, number.has_value());
-  }
-  if (!list.columns.empty()) return std::nullopt;
-  if (list.sequence) take(emit.TypeOf(*list.sequence), list.of_numbers);
-  for (const Val& each : list.elements) {
-    const auto type = ElementType(each, emit);
-    if (!type) return std::nullopt;
-    take(*type, each.IsNumber());
-  }
-  if (first || made.kind_ == Kind::kConflict || numbers == tensors) return std::nullopt;
-  made.of_numbers_ = numbers;
-  return made;
-}
-
-// A list whose length depends on the path.
-bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
-  std::vector<const Skeleton*> elements;
-  for (const Skeleton& child : children_) elements.push_back(&child);
-  auto made = OfSequence(elements, list, emit);
-  if (!made) return Conflict("its length differs");
-  made->fixed_ = fixed_;
-  made->held_ = held_;
-  made->chooses_ = !list.sequence;
-  *this = *std::move(made);
-  return true;
-}
-
-// The same of tuples and dicts: a sequence for each field.
-bool Skeleton::ToTable(const Cell& list, Emitter& emit, const Heap& heap) {
-  const Fields form = children_.empty() ? FieldsOf(list, heap) : Fields{children_[0].children_.size(), children_[0].keys_};
-  const auto columns = ColumnsOf(list, heap, form);
-  if (!columns) return Conflict("its length differs");
-  std::vector<Skeleton> made;
-  for (size_t k = 0; k < columns->size(); ++k) {
-    std::vector<const Skeleton*> fields;
-    for (const Skeleton& child : children_) {
-      if (!child.HasFields() || child.children_.size() != columns->size() || !std::ranges::equal(child.keys_, form.keys, SameConstant))
-        return Conflict("its length differs");
-      fields.push_back(&child.children_[k]);
-    }
-    auto column = OfSequence(fields, (*columns)[k], emit);
-    if (!column) return Conflict("its length differs");
-    made.push_back(*std::move(column));
-  }
-  kind_ = Kind::kTable;
-  is_table_ = true;
-  children_ = std::move(made);
-  keys_ = form.keys;
+bool Skeleton::OpenLength(const Cell& list, Emitter& emit, const Heap& heap) {
+  Skeleton made = OfNothing();
+  (void)made.AddList(*this, emit);
+  (void)made.AddList(list, emit, heap);
+  if (made.kind_ == Kind::kConflict)
+    return Conflict(made.has_rows_ ? "it is of lists that do not all hold tensors, or numbers, of one dtype" : "its length differs");
+  kind_ = made.kind_;
+  type_ = std::move(made.type_);
+  children_ = std::move(made.children_);
+  keys_ = std::move(made.keys_);
+  fresh_ = std::move(made.fresh_);
+  of_numbers_ = made.of_numbers_;
+  is_table_ = made.is_table_;
+  has_rows_ = made.has_rows_;
+  lossy_ = made.lossy_;
+  chooses_ = kind_ == Kind::kTensor && !list.sequence;
   return true;
 }
 

@@ -46,6 +46,11 @@ class Skeleton {
   // The value with these leaves, from `next` on.
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
+  // Of a list of run-time length that holds what all of these do; nullopt where no list can.
+  static std::optional<Skeleton> OfLists(std::span<const Cell> lists, Emitter& emit, const Heap& heap);
+  // The lists one after another, which are such as this.
+  Result<Cell> Joined(std::span<const Cell> lists, Emitter& emit) const;
+
  private:
   static Skeleton OfBounded(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known);
   enum class Kind { kFixed, kTensor, kNumber, kList, kTable, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
@@ -57,29 +62,33 @@ class Skeleton {
   // Of values of the kind that this is.
   bool UnifyKind(const Val& value, Emitter& emit, const Heap& heap);
   bool UnifyElements(const Val& value, Emitter& emit, const Heap& heap);
-  bool UnifyTable(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyEntries(const Cell& dict, Emitter& emit, const Heap& heap);
   bool UnifyType(const Type& other, Emitter& emit);
   bool ForgetSymbols(Emitter& emit);
-  // Of a list of run-time length that holds elements like these, and those of `list`; nullopt if none can.
-  static std::optional<Skeleton> OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit);
-  bool UnifySequence(const Cell& list, Emitter& emit);
-  bool ToSequence(const Cell& list, Emitter& emit);
-  bool ToTable(const Cell& list, Emitter& emit, const Heap& heap);
+  // Becomes a list of run-time length, with what this holds and `list`, of which another path has another number.
+  bool OpenLength(const Cell& list, Emitter& emit, const Heap& heap);
+  // Of a list of run-time length: takes in an element, the elements of another list. A list of which nothing is known yet becomes
+  // a sequence, a table with a list for each field of tuples and dicts, or one of the elements and bounds of lists.
+  bool AddElement(const Skeleton& element, Emitter& emit);
+  bool AddList(const Skeleton& list, Emitter& emit);
+  bool AddList(const Cell& list, Emitter& emit, const Heap& heap);
+  bool AddSequence(Type type, bool of_numbers, Emitter& emit);
+  // Becomes a table of so many columns, or one of rows.
+  bool BeTable(size_t columns, const Vals& keys, bool has_rows);
+  // A list of which nothing is known but that it is one.
+  static Skeleton OfNothing();
+  bool IsNothing() const { return kind_ == Kind::kList && children_.empty(); }
   bool IsList() const;
   // Whether it is a tuple or dict.
   bool HasFields() const;
-  // Lists and dicts that are elements of the list, which has what they hold as its own once its length is known at run time only.
-  // Whether that, or whether no two of them are one, was news.
+  // Lists and dicts that the list holds, and has as its own once its length is known at run time only. Whether that, or whether no
+  // two of them are one, was news.
   bool NoteRows(const Cell& list, const Heap& heap);
-  // The elements of a list of lists that are all empty.
-  static Skeleton OfNothing();
-  bool UnifyFlat(const Cell& list, Emitter& emit);
-  bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
-  bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
   Kind KindOfFixed() const;
   bool ReleaseContainer();
   Result<ValueId> AsRows(ValueId tensor, Emitter& emit) const;
+  Status AppendList(const Cell& list, Emitter& emit, std::vector<ValueId>& leaves) const;
+  Cell BuildList(std::span<const ValueId> leaves, size_t& next) const;
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
 
   Kind kind_ = Kind::kUndefined;
@@ -91,9 +100,9 @@ class Skeleton {
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
   bool chooses_ = false;
-  std::vector<uint32_t> rows_;      // cells that are elements of the list
+  std::vector<uint32_t> rows_;      // cells that the list holds
   bool has_rows_ = false;           // a table that is a list of lists
-  bool is_table_ = false;           // a list of tuples or dicts of run-time length: a sequence for each field
+  bool is_table_ = false;           // a list of tuples, dicts or lists of run-time length: its children are its columns
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool held_ = false;               // on some path it is an element of a list of run-time length (Cell::is_row)
   bool lost_ = false;               // on some path the contents of the fixed list or dict are unknown (Cell::lost)

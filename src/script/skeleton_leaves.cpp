@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "script/columns.h"
 #include "script/held.h"
 #include "script/quantized.h"
-#include "script/rows.h"
 #include "script/skeleton.h"
 
 namespace flambeau::script {
@@ -90,17 +88,7 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
     }
     case Kind::kTable: {
       if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
-      const Cell& list = heap[value.As<ListVal>()->cell];
-      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, heap, {children_.size(), keys_});
-      if (has_rows_) {
-        FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
-      }
-      for (size_t k = 0; k < children_.size(); ++k) {
-        if (children_[k].kind_ == Kind::kList) continue;  // of nothing
-        FLAMBEAU_TRY(const ValueId sequence, emit.Sequence((*columns)[k], children_[k].type_));
-        leaves.push_back(sequence);
-      }
-      return {};
+      return AppendList(Cell(heap[value.As<ListVal>()->cell]), emit, leaves);
     }
     case Kind::kList:
     case Kind::kTuple:
@@ -155,13 +143,12 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table{.keys = keys_, .has_rows = has_rows_, .apart = apart_, .sole = sole_, .is_row = held_};
+      Cell table = BuildList(leaves, next);
+      table.apart = apart_;
+      table.sole = sole_;
+      table.is_row = held_;
       for (const uint32_t row : rows_)
-        if ((has_rows_ || !keys_.empty()) && row < heap.size()) Hold(heap, ListVal{row});
-      for (const Skeleton& column : children_) {
-        if (column.kind_ == Kind::kList) table.columns.emplace_back();
-        else table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
-      }
+        if (HoldsCells(table) && row < heap.size()) Hold(heap, ListVal{row});
       return ListVal{heap.Add(std::move(table))};
     }
     case Kind::kQuantized: {

@@ -222,7 +222,8 @@ class Outputs {
     evaluator_.sink().Warning(DiagnosticKind::kUnsupportedForm,
                               "an output of the program is a list of lists whose length is known at run time only: the model "
                               "gives the elements of all as one sequence", {}, "return the lengths of the lists as well");
-    return AddSequence(Cell(list.columns[kRowElements]), name);
+    const Cell copy = list;
+    return AddSequence(copy, name);
   }
   Status AddColumns(const Cell& list, std::string_view name) {
     const Cell copy = list;
@@ -230,14 +231,19 @@ class Outputs {
                               fmt::format("an output of the program is a list of {} whose length is known at run time only: the "
                                           "model gives each field of them as a sequence of its own", copy.keys.empty() ? "tuples" : "dicts"),
                               {}, "return a list for each field");
-    for (size_t k = 0; k < copy.columns.size(); ++k) {
-      const auto* key = k < copy.keys.size() ? copy.keys[k].As<std::string>() : nullptr;
-      FLAMBEAU_CHECK_OK(AddSequence(copy.columns[k], key != nullptr ? Within(keys_, *key) : std::string(name)));
+    return AddFields(copy, name);
+  }
+  Status AddFields(const Cell& list, std::string_view name) {
+    for (size_t k = 0; k < list.columns.size(); ++k) {
+      const auto* key = k < list.keys.size() ? list.keys[k].As<std::string>() : nullptr;
+      FLAMBEAU_CHECK_OK(AddSequence(list.columns[k], key != nullptr ? Within(keys_, *key) : std::string(name)));
     }
     return {};
   }
-  Status AddSequence(Cell list, std::string_view name) {
-    const Val elements = ListVal{evaluator_.heap().Add(std::move(list))};
+  Status AddSequence(const Cell& list, std::string_view name) {
+    if (list.has_rows) return AddSequence(list.columns[kRowElements], name);
+    if (!list.columns.empty()) return AddFields(list, name);
+    const Val elements = ListVal{evaluator_.heap().Add(list)};
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator_, elements));
     return AddLeaf(evaluator_.emit().Read(*evaluator_.heap()[sequence.As<ListVal>()->cell].sequence), name);
   }

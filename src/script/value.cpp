@@ -79,22 +79,25 @@ bool IsBounded(const Val& value, const Heap& heap) {
   if (!IsContainer(value)) return true;
   struct Part {
     const Val* value;
+    const Cell* list;  // or a column of one
     size_t depth;
   };
-  std::vector<Part> open = {{&value, 1}};
+  std::vector<Part> open = {{&value, nullptr, 1}};
   size_t parts = 0;
   while (!open.empty()) {
-    const auto [part, depth] = open.back();
+    const auto [part, column, depth] = open.back();
     open.pop_back();
     if (depth > kMaxNesting) return false;
     auto take = [&](const Val& inner) {
       ++parts;
-      if (IsContainer(inner)) open.push_back({&inner, depth + 1});
+      if (IsContainer(inner)) open.push_back({&inner, nullptr, depth + 1});
     };
-    if (const auto* tuple = part->As<TupleVal>()) {
+    if (const Cell* list = column != nullptr ? column : ListOf(*part, heap)) {
+      for (const Val& element : list->elements) take(element);
+      for (const Cell& inner : list->columns) open.push_back({nullptr, &inner, depth + 1});
+      parts += list->columns.size();
+    } else if (const auto* tuple = part->As<TupleVal>()) {
       for (const Val& element : *tuple->elements) take(element);
-    } else if (const auto* list = part->As<ListVal>()) {
-      for (const Val& element : heap[list->cell].elements) take(element);
     } else if (const auto* dict = part->As<DictVal>()) {
       for (const auto& [key, entry] : heap[dict->cell].entries) take(key), take(entry);
     } else {

@@ -222,12 +222,13 @@ test_program = case.test()
 
 
 @pytest.mark.parametrize("read", ["len(rows[1])", "len(first)", "len(rows[i])"])
-def test_a_list_that_may_have_been_written_through_such_a_key_is_refused(read, tmp_path):
+def test_a_list_is_written_through_such_a_key(read, tmp_path):
     file = tmp_path / "written.py"
     file.write_text("import torch\nfrom typing import Dict, List\ndef written(x: torch.Tensor, i: int):\n    first = [x]\n"
                     "    rows: Dict[int, List[torch.Tensor]] = {0: first, 1: [x, x + 1]}\n"
                     f"    rows[i].append(x)\n    return {read}\n")  # fmt: skip
     namespace = {"__name__": "written"}
     exec(compile(file.read_text(), str(file), "exec"), namespace)
-    with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing|unsupported-operator"):
-        flambeau.onnx.export(torch.jit.script(namespace["written"]), (x(2, 3), 1), None, dynamo=False)
+    program = flambeau.onnx.export(torch.jit.script(namespace["written"]), (x(2, 3), 1), None, dynamo=False)
+    for key in (0, 1):
+        assert program(x(2, 3), torch.tensor(key)) == (torch.tensor(namespace["written"](x(2, 3), key)),)

@@ -195,6 +195,44 @@ def rows_of_places(self, x):
     return s, len(places)
 
 
+@case.forward(x(3, 4), torch.tensor(1), others=[(x(3, 4), torch.tensor(0)), (-x(3, 4), torch.tensor(2))])
+def so_many_lists_of_numbers(self, x, n):
+    """How long each of them is, only the run knows."""
+    after: List[List[int]] = [[7]]
+    large: List[List[float]] = []
+    signs: List[List[bool]] = []
+    for i in range(3):
+        row: List[int] = []
+        reals: List[float] = []
+        for j in range(4):
+            if bool(x[i, j] > 0):
+                row.append(j)
+                reals.append(float(x[i, j]))
+        after.append(row)
+        large.append(reals)
+        signs.append([each > 0.5 for each in reals])
+    total = 0
+    for k in after[int(n)]:
+        total += k * 2
+    real = 0.0
+    for each in large[int(n)]:
+        real += each / 2
+    return total, real, any(signs[int(n)]), [len(each) for each in after]
+
+
+@case.forward(x(3, 4), torch.tensor(1), others=ANY)
+def a_tensor_of_a_row_that_is_written_afterwards(self, x, n):
+    a = x.clone()
+    rows: List[List[Tensor]] = []
+    if int(n) > 2:
+        rows.append([a, x])
+    else:
+        rows.append([x])
+        rows.append([a])
+    a.add_(1)
+    return rows[0][0], rows[-1][0], len(rows)
+
+
 test_lists_of_lists = case.test()
 
 
@@ -344,3 +382,29 @@ class OnlyTheEndsOfRows(nn.Module):
 @pytest.mark.parametrize("opset", [13, 14])
 def test_lists_are_copied_where_identity_takes_none(opset):
     check(OnlyTheEndsOfRows(), (x(6, 4),), dynamic_axes={"x": {0: "n"}}, others=[(x(3, 4),), (-x(9, 4),)], opset_version=opset)
+
+
+class WritesATensorOfARow(nn.Module):
+    def forward(self, x, n):
+        a = x.clone()
+        rows = [[a]]
+        for _ in range(int(n)):
+            rows.append([x])
+        a.add_(1)
+        return rows[0][0]
+
+
+class WritesATensorThroughItsRow(nn.Module):
+    def forward(self, x, n):
+        a = x.clone()
+        rows = [[a]]
+        for _ in range(int(n)):
+            rows.append([x])
+        rows[0][0].add_(1)
+        return a
+
+
+@pytest.mark.parametrize("model", [WritesATensorOfARow(), WritesATensorThroughItsRow()], ids=lambda model: type(model).__name__)
+def test_memory_of_rows_from_before_a_loop_is_known(model):
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="may share its memory"):
+        flambeau.export(script(model), SOME[0], verbose=False)

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "script/builtins/builtins.h"
+#include "script/held.h"
 #include "script/list_order.h"
 #include "script/open_keys.h"
 #include "script/sequences.h"
@@ -169,7 +170,7 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, Arguments argument
 Result<Vals> GetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     const Cell& cell = evaluator.heap()[dict->cell];
-    if (IsOpenKey(cell, arguments[1])) return AsVals(AtOpenKey(evaluator, Cell(cell), arguments[1]));
+    if (IsOpenKey(cell, arguments[1])) return AsVals(AtOpenKey(evaluator, dict->cell, arguments[1]));
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, cell, arguments[1]));
     if (entry == nullptr) return evaluator.Raise(node, "reads a key that the dict lacks for these inputs");
     return Vals{entry->second};
@@ -338,6 +339,7 @@ Result<Vals> Reverse(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 Result<Vals> SetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
+    if (IsRowAt(evaluator.heap(), dict->cell, arguments[1], arguments[2])) return Vals{};  // d[k] += [x]
     if (const Cell& cell = evaluator.heap()[dict->cell]; IsOpenPlace(cell, arguments[1])) {
       FLAMBEAU_TRY(const Vals values, WrittenAtOpenKey(evaluator, node, Cell(cell), arguments[1], arguments[2]));
       Cell& written = evaluator.Edit(dict->cell);
