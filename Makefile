@@ -55,7 +55,7 @@ sanitize:
 	  || { cat build/asan/ctest.log; exit 1; }
 
 # Each fuzzer for SECONDS_EACH, with clang 19; mutated archives (those in SEEDS) through the sanitized command line; and
-# generated programs and modules with state through every capture, compared with PyTorch.
+# generated programs and modules with state through every capture, and scripts of nested lists, compared with PyTorch.
 SECONDS_EACH ?= 600
 SEEDS ?= tests/data/archives
 fuzz: build
@@ -65,6 +65,7 @@ fuzz: build
 	$(PYTHON) fuzz/archives.py build/fuzz/bin/flambeau $(SEEDS) --seconds $(SECONDS_EACH)
 	$(PY) fuzz/generated_programs.py --seconds $(SECONDS_EACH)
 	$(PY) fuzz/stateful_modules.py --seconds $(SECONDS_EACH)
+	$(PY) fuzz/aliased_lists.py --seconds $(SECONDS_EACH)
 
 env:
 	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"
