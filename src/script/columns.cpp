@@ -1,5 +1,7 @@
 #include "script/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "script/held.h"
@@ -152,6 +154,9 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   if (row == nullptr || FindBuiltin(node.kind) == nullptr)
     return evaluator.Unsupported("asks something of a list of tuples or dicts whose length is known at run time only");
   Heap& heap = evaluator.heap();
+  if (!std::ranges::all_of(arguments, [&](const Val& each) { return HasFewFields(each, heap); }))
+    return evaluator.sink().Error(DiagnosticKind::kLimitExceeded,
+                                  fmt::format("asks for a list of run-time length of elements with more than {} fields", kMaxFields));
   const uint32_t cell = arguments[0].As<ListVal>()->cell;
   const size_t other = row->takes_list ? 1 : row->element;
   Fields fields = FieldsOfArgument(arguments[0], heap);

@@ -31,22 +31,6 @@ std::optional<Type> SequenceType(Evaluator& evaluator, const Cell& list) {
 
 }  // namespace
 
-std::optional<Type> TypeOfElements(Evaluator& evaluator, std::span<const Cell> lists) {
-  std::optional<Type> common;
-  for (const Cell& list : lists) {
-    if (!list.sequence && list.elements.empty()) continue;
-    if (std::ranges::all_of(list.elements, &Val::IsNumber) && !list.sequence) continue;  // as the sequences say
-    std::optional<Type> type = SequenceType(evaluator, list);
-    if (!type || (common && common->dtype != type->dtype)) return std::nullopt;
-    if (common && common->sizes != type->sizes) {
-      type->ranked = type->ranked && common->ranked && type->sizes.size() == common->sizes.size();
-      type->sizes.assign(type->ranked ? type->sizes.size() : 0, evaluator.context().exprs().Anonymous());
-    }
-    common = std::move(type);
-  }
-  return common;
-}
-
 Result<Val> AsSequence(Evaluator& evaluator, const Val& value) {
   const auto* list = value.As<ListVal>();
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "takes something for a list that is none");

@@ -8,8 +8,6 @@ namespace flambeau::script {
 
 // The list as one whose length, or the places in which, are known at run time only.
 Result<Val> AsSequence(Evaluator& evaluator, const Val& list);
-// What describes the elements of all these lists; nullopt if they differ, or nobody knows.
-std::optional<Type> TypeOfElements(Evaluator& evaluator, std::span<const Cell> lists);
 // What an operator made of sequences: it holds what they hold.
 Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 // Whether the tensors of a sequence are Python's numbers.

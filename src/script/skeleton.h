@@ -81,6 +81,8 @@ class Skeleton {
   bool IsList() const;
   // Whether it is a tuple or dict.
   bool HasFields() const;
+  // As such an element.
+  bool HasFewFields() const;
   // Lists and dicts that the list holds, and has as its own once its length is known at run time only. Whether that, or whether no
   // two of them are one, was news.
   bool NoteRows(const Cell& list, const Heap& heap);

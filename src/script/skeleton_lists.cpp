@@ -72,8 +72,22 @@ bool Skeleton::AddSequence(Type type, bool of_numbers, Emitter& emit) {
   return UnifyType(type, emit);
 }
 
+bool Skeleton::HasFewFields() const {
+  std::vector<const Skeleton*> open = {this};
+  for (size_t fields = 0; !open.empty(); ++fields) {
+    if (fields + open.size() > kMaxFields) return false;
+    const Skeleton& part = *open.back();
+    open.pop_back();
+    const bool one = part.IsList() && !part.is_table_;
+    for (const Skeleton& child : std::span(part.children_).first(one ? std::min<size_t>(part.children_.size(), 1) : part.children_.size()))
+      open.push_back(&child);
+  }
+  return true;
+}
+
 bool Skeleton::AddElement(const Skeleton& element, Emitter& emit) {
   if (kind_ == Kind::kConflict) return false;
+  if (!element.HasFewFields()) return Conflict("its elements have too many fields");
   if (element.IsList()) {
     const bool changed = BeTable(2, {}, true);
     if (kind_ == Kind::kConflict) return true;

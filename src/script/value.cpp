@@ -108,4 +108,18 @@ bool IsBounded(const Val& value, const Heap& heap) {
   return true;
 }
 
+bool HasFewFields(const Val& value, const Heap& heap) {
+  std::vector<Val> open = {value};
+  for (size_t fields = 0; !open.empty(); ++fields) {
+    if (fields + open.size() > kMaxFields) return false;
+    const Val part = std::move(open.back());
+    open.pop_back();
+    if (const auto* tuple = part.As<TupleVal>()) open.insert(open.end(), tuple->elements->begin(), tuple->elements->end());
+    if (const auto* dict = part.As<DictVal>())
+      for (const auto& [key, entry] : heap[dict->cell].entries) open.push_back(entry);
+    if (const Cell* list = ListOf(part, heap); list != nullptr && !list->elements.empty()) open.push_back(list->elements[0]);
+  }
+  return true;
+}
+
 }  // namespace flambeau::script

@@ -209,4 +209,9 @@ std::optional<uint32_t> CellOf(const Val& value);
 // nest without end, hold one list many times, or themselves.
 bool IsBounded(const Val& value, const Heap& heap);
 
+// A list of run-time length has at most so many lists for the fields of its elements: tuples may share parts.
+constexpr size_t kMaxFields = 2048;
+// Whether the value, as such an element, has no more fields, with those of tuples, dicts and lists in it.
+bool HasFewFields(const Val& value, const Heap& heap);
+
 }  // namespace flambeau::script
