@@ -12,16 +12,15 @@ import argparse
 import collections
 import pathlib
 import random
-import tempfile
 import textwrap
-import time
 import warnings
 
 import onnxruntime
 import torch
 
 import flambeau
-from generated_programs import Disagreement, Refusal, module_of
+from campaign import Disagreement, Refusal, campaign, judged
+from generated_programs import module_of
 
 INPUTS = [torch.tensor(places) for places in ([0, 1, 0, 2], [1, 1, 0, 0, 2], [2, 0, 2])]
 
@@ -180,22 +179,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
-    counts = collections.Counter[str]()
-    end, seed = time.monotonic() + options.seconds, options.seed
-    with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < end:
-            text = Draw(random.Random(seed)).program()
-            try:
-                check(text, pathlib.Path(folder))
-                counts["agrees"] += 1
-            except Refusal as refusal:
-                counts[str(refusal)] += 1
-            except Disagreement as disagreement:
-                counts["disagrees"] += 1
-                print(f"--- seed {seed}: {disagreement}\n{text}", flush=True)
-            seed += 1
-    for what, count in sorted(counts.items()):
-        print(f"{count:6} {what}")
+
+    def tried(seed: int, how: str, folder: pathlib.Path) -> str:
+        text = Draw(random.Random(seed)).program()
+        return judged(f"seed {seed}", text, lambda: check(text, folder))
+
+    campaign(options.seconds, options.seed, ["script"], tried)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,13 @@ PyTorch itself raises: `torch.where(x > 0)[0].as_strided((2,), (1,))` needs two 
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
 import importlib.util
 import logging
 import pathlib
 import random
 import re
-import tempfile
 import textwrap
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +31,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import flambeau
+from campaign import DISAGREES, Disagreement, Refusal, campaign
 from drawing import Draw, Values, bound, cloned, ran
 
 OPSETS = (7, 8, 9, 10, 11, 12, *(2 * tuple(range(13, 27))))
@@ -44,14 +42,6 @@ LIVE = {"module": {}, "recording": {"capture": "trace"}}
 CAPTURES = ("export", "trace", "script", *LIVE)
 LIMITED = "right only|was declared dynamic|might cause the trace to be incorrect"
 """What warnings say of a capture that is right for the example's sizes."""
-
-
-class Disagreement(Exception):
-    """Flambeau's model differs from PyTorch, or can't be made or run for a reason that is Flambeau's."""
-
-
-class Refusal(Exception):
-    """A capture that PyTorch refuses, or a conversion that Flambeau refuses with a located error."""
 
 
 def text_of(names: list[str], statements: list[str]) -> str:
@@ -365,11 +355,11 @@ def tried(seed: int, capture: str, arguments: argparse.Namespace, folder: pathli
     except Refusal as refusal:
         if arguments.refusals and str(refusal).startswith("flambeau") and "unsupported-opset" not in str(refusal):
             print(f"{title}: {refusal.__cause__}\n{text_of(names, draw.statements)}", flush=True)
-        return f"{capture}: {refusal}"
+        return str(refusal)
     except Disagreement as disagreement:
         statements = shrunk(names, draw.statements, capture, worlds, folder, opset)
         print(f"{title}: {str(disagreement)[:600]}\n{text_of(names, statements)}", flush=True)
-        return "disagrees"
+        return DISAGREES
     return "agrees"
 
 
@@ -385,16 +375,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)  # of the captures
     torch.set_num_threads(1)
-    ends: collections.Counter[str] = collections.Counter()
-    seed, stop = arguments.seed, time.monotonic() + arguments.seconds
-    with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < stop:
-            for capture in arguments.capture or CAPTURES:
-                ends[tried(seed, capture, arguments, pathlib.Path(folder))] += 1
-            seed += 1
-    for end, count in ends.most_common():
-        print(f"{count:8}  {end}")
-    raise SystemExit(1 if ends["disagrees"] else 0)
+    campaign(arguments.seconds, arguments.seed, arguments.capture or CAPTURES, lambda seed, capture, folder: tried(seed, capture, arguments, folder))
 
 
 if __name__ == "__main__":

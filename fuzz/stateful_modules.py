@@ -11,12 +11,9 @@ module is afterwards as it was. What disagrees is printed whole.
 from __future__ import annotations
 
 import argparse
-import collections
 import pathlib
 import random
-import tempfile
 import textwrap
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +23,8 @@ import torch
 from torch.utils import _pytree
 
 import flambeau
-from generated_programs import Disagreement, Refusal, module_of
+from campaign import Disagreement, Refusal, campaign, judged
+from generated_programs import module_of
 
 HOW = {"export": {}, "trace": {"capture": "trace"}, "script": {}, "verify": {"verify": True}}
 X = torch.tensor([0.3, -0.7, 1.1])
@@ -172,23 +170,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
-    counts = collections.Counter[str]()
-    end, seed = time.monotonic() + options.seconds, options.seed
-    with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < end:
-            text = Draw(random.Random(seed)).program()
-            for how in options.how:
-                try:
-                    check(text, how, pathlib.Path(folder))
-                    counts[f"{how}: agrees"] += 1
-                except Refusal as refusal:
-                    counts[f"{how}: {refusal}"] += 1
-                except Disagreement as disagreement:
-                    counts[f"{how}: disagrees"] += 1
-                    print(f"--- seed {seed}, {how}: {disagreement}\n{text}", flush=True)
-            seed += 1
-    for what, count in sorted(counts.items()):
-        print(f"{count:6} {what}")
+
+    def tried(seed: int, how: str, folder: pathlib.Path) -> str:
+        text = Draw(random.Random(seed)).program()
+        return judged(f"seed {seed}, {how}", text, lambda: check(text, how, folder))
+
+    campaign(options.seconds, options.seed, options.how, tried)
 
 
 if __name__ == "__main__":
