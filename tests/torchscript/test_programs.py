@@ -260,4 +260,16 @@ class SolvedForVectorsOfASizeThatDataDecides(nn.Module):
         return torch.linalg.solve(part, b[:, kept])
 
 
+@case.forward(
+    x(4, 3, 5), x(4, 5), torch.tensor(1),
+    how=("script",),
+    others=[(x(4, 3, 5), x(rows, 5), torch.tensor(n)) for rows, n in ((2, 2), (2, 1), (1, 2))],
+    dynamic_axes={"a": [0], "b": [0]},
+)  # fmt: skip
+def sizes_of_sums_over_rows_of_which_there_may_be_one(self, a, b, n):
+    part = a[: max(int(n), 1)]
+    summed = torch.einsum("bij,bj->bi", part, b)
+    return summed, summed.size(0) * torch.ones(2), torch.einsum("b...,b...->b...", part, b.unsqueeze(1)).size(0)
+
+
 test_program = case.test()

@@ -96,9 +96,7 @@ class EinsumSizes {
     for (size_t i = 0; i < letters.size(); ++i) {
       Expr& bound = letters_[static_cast<unsigned char>(letters[i])];
       const bool first = counts_[static_cast<unsigned char>(letters[i])]++ == 0;
-      // Equal letters are equal sizes, or 1; a constant tells more than a symbol.
-      if (first || exprs_.IsConstant(bound, 1) || (exprs_.AsConstant(sizes[i]) && !exprs_.IsConstant(sizes[i], 1)))
-        bound = sizes[i];
+      bound = first ? sizes[i] : BroadcastSizes(exprs_, {bound}, sizes.subspan(i, 1))[0];
     }
   }
   Expr At(char c) const {
