@@ -74,8 +74,7 @@ void Evaluator::NoteWrite(uint32_t cell) {
     for (uint32_t other = 0; other < heap_.size(); ++other)
       if (other != cell && heap_[other].shared && MayBeSame(heap_, cell, other)) lose(other);
   if (heap_[cell].is_row) {  // the lists that may hold it, and other names of what they hold
-    for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && Reaches(heap_, cell, other)) lose(other);
+    for (const uint32_t other : ReachedBy(heap_, cell)) lose(other);
     if (OwnerOf(heap_, cell)) written_rows_.push_back(cell);
   }
 }

@@ -177,20 +177,27 @@ bool IsFlat(const Cell& cell, const Heap& heap) {
 
 }  // namespace
 
-bool Reaches(const Heap& heap, uint32_t row, uint32_t other) {
-  const bool holds = HoldsCells(heap[other]);
-  if (!holds && !heap[other].is_row) return false;
-  if (IsFlat(heap[other], heap) && (HoldsCells(heap[row]) || !heap[row].entries.empty())) return false;  // another kind of thing
+std::vector<uint32_t> ReachedBy(const Heap& heap, uint32_t row) {
   const Owners owners = OwnersOf(heap, row);
-  if (owners.lists.empty()) return true;
-  const auto has_entry = [&](uint32_t owner) {
-    return std::ranges::any_of(heap[owner].entries, [&](const auto& entry) { return CellOf(entry.second) == other; });
+  std::unordered_set<uint32_t> put_back(owners.lists.begin(), owners.lists.end());
+  for (const uint32_t owner : owners.lists)
+    for (const auto& [key, entry] : heap[owner].entries)
+      if (const auto cell = CellOf(entry)) put_back.insert(*cell);
+  const bool holds_cells = HoldsCells(heap[row]) || !heap[row].entries.empty();
+  const auto reaches = [&](uint32_t other) {
+    if (!heap[other].is_row && !HoldsCells(heap[other])) return false;
+    if (holds_cells && IsFlat(heap[other], heap)) return false;  // another kind of thing
+    if (owners.lists.empty()) return true;
+    if (put_back.contains(other)) return false;
+    const Owners elsewhere = OwnersOf(heap, other);
+    if (elsewhere.Has(row)) return false;  // an element of what is written stays as it is
+    if (!owners.sole || !heap[other].is_row) return !owners.sole;
+    return elsewhere.lists.empty() || elsewhere.lists.back() == owners.lists.back() || !elsewhere.sole;
   };
-  if (owners.Has(other) || std::ranges::any_of(owners.lists, has_entry)) return false;  // it is put back there
-  const Owners elsewhere = OwnersOf(heap, other);
-  if (elsewhere.Has(row)) return false;  // an element of what is written stays as it is
-  if (!owners.sole || !heap[other].is_row) return !owners.sole;
-  return elsewhere.lists.empty() || elsewhere.lists.back() == owners.lists.back() || !elsewhere.sole;
+  std::vector<uint32_t> reached;
+  for (uint32_t other = 0; other < heap.size(); ++other)
+    if (other != row && reaches(other)) reached.push_back(other);
+  return reached;
 }
 
 void TakeAgain(Heap& heap, uint32_t row, const TakenRow& taken) {

@@ -45,8 +45,8 @@ void Disown(Heap& heap, const Val& taken);
 bool IsRowAt(const Heap& heap, uint32_t list, const Val& place, const Val& row);
 // The list that a write to the row is put back into; nullopt if there is none, or if that list may have changed since.
 std::optional<uint32_t> OwnerOf(const Heap& heap, uint32_t row);
-// Whether a write to the row may change the other cell, or something in it.
-bool Reaches(const Heap& heap, uint32_t row, uint32_t other);
+// The other cells that a write to the row may change, or something in them.
+std::vector<uint32_t> ReachedBy(const Heap& heap, uint32_t row);
 // The row stands for the same element as before of the list, which has other contents by now, the row's among them.
 void TakeAgain(Heap& heap, uint32_t row, const TakenRow& taken);
 
