@@ -133,9 +133,9 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
       if (storages.MayHoldOverlaps(value)) overlapping_parts_.insert(i);
       for (const StorageId storage : storages.MayShare(value)) {
         shared.insert(storage.index);
-        if (storage.index >= outside.storages) continue;
+        if (storage.index >= outside.storages.count()) continue;
         auto piece = storages.PartOf(value, storage);
-        if (piece && piece->of.index >= outside.views) piece.reset();  // has no name there
+        if (piece && piece->of.index >= outside.storages.view_count()) piece.reset();  // has no name there
         LearnShared(i, storage, piece, round);
       }
     }
@@ -149,14 +149,14 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
       of_shared.emplace_back(i, *cell);
     }
     for (const uint32_t kin : heap[*cell].kin)
-      if (kin < outside.cells) cells_.emplace(i, kin);
-    if (*cell >= outside.cells) continue;
+      if (kin < outside.heap.size()) cells_.emplace(i, kin);
+    if (*cell >= outside.heap.size()) continue;
     shared_parts_.insert(i);
     shared_cells_.insert(*cell);
     cells_.emplace(i, *cell);
   }
   LearnHeld(parts, heap);
-  LearnObjects(parts, storages, outside.objects);
+  LearnObjects(parts, storages, outside.storages.object_count());
   for (auto& [storage, group] : of_storage) parts_.Add(std::move(group));
   if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
   for (auto& [cell, group] : of_cell) {
@@ -167,10 +167,9 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     for (size_t k = i + 1; k < of_shared.size(); ++k)
       if (of_shared[i].second != of_shared[k].second && MayBeSame(heap, of_shared[i].second, of_shared[k].second))
         same_parts_.emplace(of_shared[i].first, of_shared[k].first);
-  for (uint32_t cell = 0; cell < outside.cells; ++cell)
-    if (heap[cell].shared) shared_cells_.insert(cell);
-  for (uint32_t storage = 0; storage < outside.storages; ++storage)
-    if (storages.IsDoubtful(StorageId{storage})) doubtful_.insert(storage);
+  for (const uint32_t cell : heap.EditedSince(outside.heap))
+    if (heap[cell].shared && !outside.heap[cell].shared) shared_cells_.insert(cell);
+  for (const StorageId storage : storages.DoubtfulSince(outside.storages)) doubtful_.insert(storage.index);
   return size() != before;
 }
 

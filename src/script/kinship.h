@@ -35,12 +35,10 @@ class Kinship {
     Val value;
     bool contents = false;  // of a list or dict that stays the one it was
   };
-  // How many storages, views, tensor objects and cells there were before the paths parted.
+  // What there was before the paths parted.
   struct Outside {
-    uint32_t storages;
-    uint32_t views;
-    uint32_t objects;
-    uint32_t cells;
+    const Storages& storages;
+    const Heap& heap;
   };
 
   // Takes in what the parts are at the end of a path, or of the given round of a loop. Whether that was news.

@@ -98,9 +98,10 @@ Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& befo
     (void)values.back().Unify(paths[1].outputs[i], evaluator.emitter_, evaluator.heap_);
   }
   FLAMBEAU_CHECK_OK(JoinStorages(paths, before));
-  for (uint32_t cell = 0; cell < known; ++cell) {
-    const bool changed = std::ranges::any_of(paths, [&](const Path& path) { return !path.after.heap.Same(before.heap, cell); });
-    if (!changed) continue;
+  std::set<uint32_t> edited;
+  for (const Path& path : paths)
+    for (const uint32_t cell : path.after.heap.EditedSince(before.heap)) edited.insert(cell);
+  for (const uint32_t cell : edited) {
     if (IsObject(before.heap[cell]) || std::ranges::any_of(paths, [&](const Path& path) { return IsObject(path.after.heap[cell]); })) {
       FLAMBEAU_CHECK_OK(JoinAttributes(paths, cell, known));
     } else {
@@ -157,8 +158,8 @@ Result<bool> Evaluator::Region::TakeIn(std::span<const Val> results, const Snaps
   FLAMBEAU_TRY(const bool written, TakeInStorages(entered, before));
   changed |= written;
   const Heap& heap = evaluator.heap_;
-  for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
-    if (heap.Same(entered.heap, cell)) continue;
+  for (const uint32_t cell : heap.EditedSince(entered.heap)) {
+    if (cell >= before.heap.size()) break;
     bool news = false;
     if (IsObject(heap[cell])) {
       FLAMBEAU_TRY(news, TakeInAttributes(cell, entered, before));
@@ -301,8 +302,7 @@ Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& b
     FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
     AppendParts(skeleton, value, false, parts);
   }
-  return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_,
-                       {before.storages.count(), before.storages.view_count(), before.storages.object_count(), before.heap.size()}, round);
+  return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_, {before.storages, before.heap}, round);
 }
 
 Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId round) const {

@@ -14,6 +14,7 @@
 #include "ir/ids.h"
 #include "reader/torchscript/graph.h"
 #include "support/named_list.h"
+#include "support/shared_store.h"
 
 namespace flambeau::script {
 
@@ -162,23 +163,29 @@ struct Cell {
 // All mutable values. A copy is a snapshot; cells are shared until written.
 class Heap {
  public:
-  uint32_t Add(Cell cell) {
-    cells_.push_back(std::make_shared<Cell>(std::move(cell)));
-    return static_cast<uint32_t>(cells_.size() - 1);
-  }
-  const Cell& operator[](uint32_t cell) const { return *cells_[cell]; }
+  uint32_t Add(Cell cell) { return cells_.Add(std::make_shared<Cell>(std::move(cell))).index; }
+  const Cell& operator[](uint32_t cell) const { return *cells_[CellId{cell}]; }
   // As it is now, whatever will be written.
-  std::shared_ptr<const Cell> Contents(uint32_t cell) const { return cells_[cell]; }
+  std::shared_ptr<const Cell> Contents(uint32_t cell) const { return cells_[CellId{cell}]; }
   // For writing: a copy, if a snapshot has the cell too.
   Cell& Edit(uint32_t cell) {
-    if (cells_[cell].use_count() > 1) cells_[cell] = std::make_shared<Cell>(*cells_[cell]);
-    return *cells_[cell];
+    std::shared_ptr<Cell>& own = cells_.Edit(CellId{cell});
+    if (own.use_count() > 1) own = std::make_shared<Cell>(*own);
+    return *own;
   }
-  uint32_t size() const { return static_cast<uint32_t>(cells_.size()); }
-  bool Same(const Heap& other, uint32_t cell) const { return cells_[cell] == other.cells_[cell]; }
+  uint32_t size() const { return cells_.size(); }
+  // The cells of a snapshot that have been edited since, in order.
+  std::vector<uint32_t> EditedSince(const Heap& before) const {
+    std::vector<uint32_t> edited;
+    cells_.ForEachTouched(before.cells_, [&](CellId cell) {
+      if (cells_[cell] != before.cells_[cell]) edited.push_back(cell.index);
+    });
+    return edited;
+  }
 
  private:
-  std::vector<std::shared_ptr<Cell>> cells_;
+  using CellId = Id<struct CellTag>;
+  SharedStore<CellId, std::shared_ptr<Cell>> cells_;
 };
 
 // Whether the two cells may be the same list, dict or object.

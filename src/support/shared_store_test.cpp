@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "support/ids.h"
 
 namespace flambeau {
@@ -19,7 +22,7 @@ Items Numbers(uint32_t count) {
 TEST(SharedStoreTest, CopiesDoNotSeeEachOthersWrites) {
   Items items = Numbers(300);
   Items copy = items;
-  items[ItemId{7}] = -7;
+  items.Edit(ItemId{7}) = -7;
   copy.Add(300);
   EXPECT_EQ(copy[ItemId{7}], 7);
   EXPECT_EQ(items[ItemId{7}], -7);
@@ -44,18 +47,27 @@ TEST(SharedStoreTest, ReferencesSurviveGrowth) {
 }
 
 TEST(SharedStoreTest, WhatWasTouchedIsAllThatIsLookedAt) {
-  Items items = Numbers(10000);
-  const Items before = items;
-  items[ItemId{5000}] = 1;
-  items.Grow(20000);
-  uint32_t touched = 0;
-  bool found = false;
-  items.ForEachTouched(before, [&](ItemId id) {
-    ++touched;
-    found = found || id == ItemId{5000};
-  });
-  EXPECT_TRUE(found);
-  EXPECT_LT(touched, 200u);
+  for (const uint32_t count : {10000u, 100000u}) {
+    Items items = Numbers(count);
+    const Items before = items;
+    items.Edit(ItemId{5000}) = 1;
+    items.Grow(2 * count);
+    std::vector<uint32_t> touched;
+    items.ForEachTouched(before, [&](ItemId id) { touched.push_back(id.index); });
+    EXPECT_TRUE(std::ranges::binary_search(touched, 5000u));
+    EXPECT_LT(touched.size(), 100u);  // whatever the count
+  }
+}
+
+TEST(SharedStoreTest, EachCopyHasItsOwnEnd) {
+  for (const uint32_t count : {32u, 1024u, 32768u}) {
+    Items items = Numbers(count), copy = items;
+    items.Add(-1);
+    copy.Add(-2);
+    EXPECT_EQ(items[ItemId{count}], -1);
+    EXPECT_EQ(copy[ItemId{count}], -2);
+    EXPECT_EQ(copy[ItemId{count - 1}], static_cast<int>(count) - 1);
+  }
 }
 
 }  // namespace

@@ -3,39 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace flambeau {
 
-Storages::HandleId& Storages::HandleOf(ValueId tensor) {
-  if (!handle_of_.Contains(tensor)) handle_of_.Grow(graph_.value_capacity());
-  return handle_of_[tensor];
+Storages::HandleId Storages::HandleOf(ValueId tensor) const {
+  return handle_of_.Contains(tensor) ? handle_of_[tensor] : HandleId();
 }
 
-bool Storages::Knows(ValueId tensor) const { return handle_of_.Contains(tensor) && handle_of_[tensor]; }
+void Storages::SetHandle(ValueId tensor, HandleId handle) {
+  if (!handle_of_.Contains(tensor)) handle_of_.Grow(graph_.value_capacity());
+  handle_of_.Edit(tensor) = handle;
+}
+
+void Storages::SetRoot(ValueId tensor, ViewId root) {
+  if (!roots_.Contains(tensor)) roots_.Grow(graph_.value_capacity());
+  roots_.Edit(tensor) = root;
+}
+
+bool Storages::Knows(ValueId tensor) const { return static_cast<bool>(HandleOf(tensor)); }
 
 ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
   const StorageId storage = storages_.Add({.root = {}, .tensor = tensor, .newest = {}, .written_by = {}});
   const ViewId root = views_.Add({{}, storage, {}, graph_[value].type, value, 0, {}});
-  views_[root].alike = root;
-  storages_[storage].root = storages_[storage].newest = root;
+  views_.Edit(root).alike = root;
+  Storage& added = storages_.Edit(storage);
+  added.root = added.newest = root;
   return root;
 }
 
 ViewId Storages::ViewOf(ValueId tensor) {
-  HandleId& handle = HandleOf(tensor);
-  if (!handle) {
-    const ViewId root = AddStorage(tensor, tensor);
-    handle = handles_.Add({root, tensor});
-    if (!roots_.Contains(tensor)) roots_.Grow(graph_.value_capacity());
-    roots_[tensor] = root;
-  }
-  return handles_[handle].view;
+  if (const HandleId handle = HandleOf(tensor)) return handles_[handle].view;
+  const ViewId root = AddStorage(tensor, tensor);
+  SetHandle(tensor, handles_.Add({root, tensor}));
+  SetRoot(tensor, root);
+  return root;
 }
 
 void Storages::SetSame(ValueId tensor, ValueId other) {
   ViewOf(other);
-  const HandleId handle = HandleOf(other);
-  HandleOf(tensor) = handle;
+  SetHandle(tensor, HandleOf(other));
 }
 
 ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
@@ -51,22 +58,21 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
     const auto part = PartOfStep(base, steps[i]);
     base = views_.Add({base, storage, std::move(steps[i]), type, last ? value : ValueId{},
                        last ? generation : UINT32_MAX, origin, depth, above, false, alike, part});
-    storages_[storage].has_views = true;
-    if (!alike) views_[base].alike = base;
-    if (overlaps && !above) views_[base].overlap = base;
+    if (!storages_[storage].has_views) storages_.Edit(storage).has_views = true;
+    if (!alike) views_.Edit(base).alike = base;
+    if (overlaps && !above) views_.Edit(base).overlap = base;
   }
   return base;
 }
 
 void Storages::SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin) {
   const ViewId view = AddView(base, std::move(steps), tensor, origin);
-  HandleOf(tensor) = handles_.Add({view, tensor});
+  SetHandle(tensor, handles_.Add({view, tensor}));
 }
 
 void Storages::SetInputView(ValueId tensor, ViewId base, std::vector<ViewStep> steps) {
   SetView(tensor, base, std::move(steps), {});
-  if (!roots_.Contains(tensor)) roots_.Grow(graph_.value_capacity());
-  roots_[tensor] = ViewOf(tensor);
+  SetRoot(tensor, ViewOf(tensor));
 }
 
 void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
@@ -88,10 +94,10 @@ void Storages::Detach(ValueId tensor, ValueId value) {
 // --- tensor objects that may be the same ---------------------------------------------------
 
 void Storages::SetViewOf(ValueId tensor, ViewId view) {
-  Handle& handle = handles_[HandleOf(tensor)];
+  const HandleId own = HandleOf(tensor);
+  Handle& handle = handles_.Edit(own);
   handle.view = view;
   if (!handle.maybe) return;
-  const HandleId own = HandleOf(tensor);
   for (const HandleId other : *handle.maybe)
     if (other != own) SetDoubtful(other);
 }
@@ -119,7 +125,7 @@ void Storages::SetMaybeOne(std::span<const HandleId> objects) {
   all.erase(std::ranges::unique(all).begin(), all.end());
   if (all.size() < 2 || (last != nullptr && last->size() == all.size())) return;
   const auto group = std::make_shared<const std::vector<HandleId>>(std::move(all));
-  for (const HandleId object : *group) handles_[object].maybe = group;
+  for (const HandleId object : *group) handles_.Edit(object).maybe = group;
 }
 
 void Storages::SetDoubtful(HandleId object) {
@@ -152,26 +158,28 @@ bool Storages::IsStale(const Link& link) const {
 // A link to itself would make a storage stale by its own writes.
 void Storages::AddLink(StorageId to, Link link) {
   link.generation = storages_[link.storage].generation - PartWrites(link);
-  std::vector<Link>& links = storages_[to].links;
-  if (to != link.storage && std::ranges::find(links, link) == links.end()) links.push_back(std::move(link));
+  const std::vector<Link>& links = storages_[to].links;
+  if (to == link.storage || std::ranges::find(links, link) != links.end()) return;
+  storages_.Edit(link.storage).linked.push_back(to);
+  storages_.Edit(to).links.push_back(std::move(link));
 }
 
 void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one) {
-  Storage& storage = storages_[to];
   AddLink(to, {from, 0, part, false, if_one});
   for (Link link : std::vector<Link>(storages_[from].links)) {
     link.if_one |= if_one;
     AddLink(to, link);
   }
-  if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
-  SetAny(to);
+  if (storages_[to].links.size() > kMaxLinks || storages_[from].alone_until) SetAny(to);
 }
 
-void Storages::SetAny(StorageId storage) {
-  if (MaybeStale(storages_[storage])) storages_[storage].doubtful = true;
-  storages_[storage].links = {};
-  storages_[storage].alone_until = writes_;
-  storages_[storage].any_of = storages_.size();
+void Storages::SetAny(StorageId id) {
+  Storage& storage = storages_.Edit(id);
+  if (MaybeStale(storage)) storage.doubtful = true;
+  storage.links = {};
+  storage.alone_until = writes_;
+  storage.any_of = storages_.size();
+  any_.Add(id);
 }
 
 void Storages::SetMaybe(ValueId tensor, ValueId other, bool if_one) {
@@ -179,7 +187,7 @@ void Storages::SetMaybe(ValueId tensor, ValueId other, bool if_one) {
   LinkStorages(a, b, views_[ViewOf(other)].part, if_one);
   if (if_one) return;
   const bool holds = graph_.type(tensor).kind == TypeKind::kSequence && MayHoldOverlaps(other);
-  if (holds || storages_[b].overlapping) storages_[a].overlapping = true;
+  if (holds || storages_[b].overlapping) storages_.Edit(a).overlapping = true;
 }
 
 bool Storages::MayHoldOverlaps(ValueId tensor) {
@@ -262,8 +270,9 @@ std::optional<RoundPart> Storages::PartOfNumber(ViewId view, ValueId number, int
 }
 
 void Storages::SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut) {
-  View& view = views_[ViewOf(tensor)];
-  if (!view.part && view.parent) view.part = PartOfNumber(view.parent, number, dim, cut);
+  const ViewId piece = ViewOf(tensor);
+  const View& view = views_[piece];
+  if (!view.part && view.parent) views_.Edit(piece).part = PartOfNumber(view.parent, number, dim, cut);
 }
 
 std::optional<RoundPart> Storages::PartOf(ValueId tensor, StorageId storage) {
@@ -343,11 +352,11 @@ ValueId Storages::ReadSizes(ValueId tensor, NodeId reader) {
 
 ValueId Storages::Read(ViewId view, NodeId reader) {
   std::vector<ViewId> stale;
-  const Storage& storage = storages_[views_[view].storage];
+  const StorageId storage = views_[view].storage;
   // What is current is a part of the newest view, or that itself.
   auto climb = [&](ViewId from) {
     stale.clear();
-    for (; !IsCurrent(from) && views_[from].depth > views_[storage.newest].depth; from = views_[from].parent)
+    for (; !IsCurrent(from) && views_[from].depth > views_[storages_[storage].newest].depth; from = views_[from].parent)
       stale.push_back(from);
     return from;
   };
@@ -359,7 +368,7 @@ ValueId Storages::Read(ViewId view, NodeId reader) {
   const uint32_t generation = views_[current].generation;
   ValueId value = views_[current].value;
   for (size_t i = stale.size(); i-- > 0;) {
-    View& derived = views_[stale[i]];
+    View& derived = views_.Edit(stale[i]);
     value = Replay(graph_, derived.step, value, reader, derived.origin);
     derived.value = value;
     derived.generation = generation;
@@ -368,11 +377,13 @@ ValueId Storages::Read(ViewId view, NodeId reader) {
 }
 
 void Storages::PutBackTo(ViewId view, NodeId reader) {
-  Storage& storage = storages_[views_[view].storage];
-  while (views_[view].depth > views_[storage.newest].depth) view = views_[view].parent;
+  const StorageId id = views_[view].storage;
+  while (views_[view].depth > views_[storages_[id].newest].depth) view = views_[view].parent;
+  if (storages_[id].newest == view) return;
+  Storage& storage = storages_.Edit(id);
   while (storage.newest != view) {
     const View& from = views_[storage.newest];
-    View& to = views_[from.parent];
+    View& to = views_.Edit(from.parent);
     to.value = Invert(graph_, from.step, {to.type, to.value}, to.value, from.value, reader, storage.written_by);
     to.generation = storage.generation;
     if (views_[view].depth > to.depth) view = views_[view].parent;
@@ -381,7 +392,7 @@ void Storages::PutBackTo(ViewId view, NodeId reader) {
 }
 
 void Storages::Write(ViewId view, ValueId value, NodeId writer) {
-  Storage& storage = storages_[views_[view].storage];
+  Storage& storage = storages_.Edit(views_[view].storage);
   const OriginId origin = graph_[writer].origin;
   if (const ViewId overlapping = views_[view].overlap) {
     std::vector<const ViewStep*> steps;
@@ -399,9 +410,10 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
     Read(parent, writer);
     break;
   }
-  views_[view].value = value;
-  views_[view].generation = ++storage.generation;
-  if (const auto& part = views_[view].part) {
+  View& written = views_.Edit(view);
+  written.value = value;
+  written.generation = ++storage.generation;
+  if (const auto& part = written.part) {
     const auto found = std::ranges::find(storage.part_writes, *part, &std::pair<RoundPart, uint32_t>::first);
     if (found != storage.part_writes.end()) ++found->second;
     else storage.part_writes.emplace_back(*part, 1);
@@ -463,6 +475,7 @@ Storages& Storages::operator=(const Storages& other) {
   roots_ = other.roots_;
   views_ = other.views_;
   storages_ = other.storages_;
+  any_ = other.any_;
   round_numbers_ = other.round_numbers_;
   doubtful_objects_ = other.doubtful_objects_;
   writes_ = other.writes_;
@@ -484,6 +497,23 @@ Storages::Difference Storages::Since(const Storages& before) const {
     if (roots_.Contains(tensor) && roots_[tensor] && roots_[tensor] != view) difference.rebound.push_back(tensor);
   }
   return difference;
+}
+
+// Whether one is doubtful follows from itself, and from what it is linked to.
+std::vector<StorageId> Storages::DoubtfulSince(const Storages& before) const {
+  std::set<StorageId> doubtful;
+  const auto consider = [&](StorageId id) {
+    if (id.index < before.count() && MaybeStale(storages_[id]) && !before.MaybeStale(before.storages_[id])) doubtful.insert(id);
+  };
+  storages_.ForEachTouched(before.storages_, [&](StorageId id) {
+    consider(id);
+    if (storages_[id].generation != before.storages_[id].generation) std::ranges::for_each(storages_[id].linked, consider);
+  });
+  if (writes_ != before.writes_)
+    for (uint32_t i = 0; i < any_.size(); ++i) consider(any_[{i}]);
+  if (maybe_written_ != before.maybe_written_)
+    for (uint32_t i = 0; i < maybe_written_; ++i) consider({i});
+  return {doubtful.begin(), doubtful.end()};
 }
 
 }  // namespace flambeau

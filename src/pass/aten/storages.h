@@ -71,7 +71,7 @@ class Storages {
   bool AreApart(std::span<const ValueId> tensors);
 
   // No two tensors that the sequence holds share memory.
-  void SetDistinct(ValueId sequence) { views_[ViewOf(sequence)].distinct = true; }
+  void SetDistinct(ValueId sequence) { views_.Edit(ViewOf(sequence)).distinct = true; }
   bool IsDistinct(ValueId sequence) { return views_[ViewOf(sequence)].distinct; }
   // Whether, besides, the sequence has a storage of its own, of which its elements are views.
   bool OwnsElements(ValueId sequence);
@@ -147,10 +147,11 @@ class Storages {
   // Whether several elements of the tensor, or of one that a sequence holds, may lie at one place in memory.
   bool MayHoldOverlaps(ValueId tensor);
   // That is so, and nobody knows which: where a part of it was written, all of it may have changed.
-  void SetOverlapping(ValueId tensor) { storages_[StorageOf(tensor)].overlapping = true; }
-  // Whether a write to another storage may have changed this one; that it may have.
-  bool IsDoubtful(StorageId storage) const { return MaybeStale(storages_[storage]); }
-  void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
+  void SetOverlapping(ValueId tensor) { storages_.Edit(StorageOf(tensor)).overlapping = true; }
+  // The storages of a snapshot that a write to another one may have changed since.
+  std::vector<StorageId> DoubtfulSince(const Storages& before) const;
+  // That it may have.
+  void SetDoubtful(StorageId storage) { storages_.Edit(storage).doubtful = true; }
   // The first name of the tensor object that `tensor` is a name of.
   ValueId FirstName(ValueId tensor);
   // The tensor object that `tensor` is a name of.
@@ -196,6 +197,7 @@ class Storages {
     ViewId newest;
     OriginId written_by;
     std::vector<Link> links;              // storages that may be this one, with their generations then
+    std::vector<StorageId> linked;        // those that have, or had, a link to this one
     std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations changed a part alone
     std::optional<uint64_t> alone_until;  // it may be any storage: after so many writes in all, any may have changed it
     uint32_t any_of = 0;                  // with that: of so many, the first ones
@@ -207,7 +209,10 @@ class Storages {
 
   ViewId AddStorage(ValueId tensor, ValueId value);
   ViewId AddView(ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
-  HandleId& HandleOf(ValueId tensor);
+  // Invalid if nothing is known of the tensor.
+  HandleId HandleOf(ValueId tensor) const;
+  void SetHandle(ValueId tensor, HandleId handle);
+  void SetRoot(ValueId tensor, ViewId root);
   bool IsCurrent(ViewId view) const { return views_[view].generation == storages_[views_[view].storage].generation; }
   // Puts what was written back into the views above it, up to one of which
   // `view` is a part, or is.
@@ -242,6 +247,7 @@ class Storages {
   SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value; of inputs and constants, what they are
   SharedStore<ViewId, View> views_;
   SharedStore<StorageId, Storage> storages_;
+  SharedStore<Id<struct AnyTag>, StorageId> any_;  // those that may be any one
   struct RoundNumber {
     ValueId number, round;
     uint32_t how;
