@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import torch
 
     from .archived import ArchivedProgram
+    from .capture import Attempt
     from .converted import ValueType
 
 __all__ = ["ONNXProgram"]
@@ -113,8 +114,13 @@ class ONNXProgram:
     @property
     def capture_strategy(self) -> str | None:
         """How the module was captured; None if it came captured."""
+        return self.captured_by.strategy if self.captured_by is not None else None
+
+    @property
+    def captured_by(self) -> Attempt | None:
+        """The way to capture the module that succeeded; None if it came captured."""
         attempts = self._conversion.attempts if self._conversion is not None else ()
-        return attempts[-1].strategy if attempts else None
+        return attempts[-1] if attempts else None
 
     @property
     def _capture_strategy(self) -> str | None:

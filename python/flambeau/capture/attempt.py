@@ -7,6 +7,8 @@ import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 
+from .helps import Help, described
+
 __all__ = ["Attempt", "attempted"]
 
 
@@ -14,13 +16,20 @@ __all__ = ["Attempt", "attempted"]
 class Attempt:
     """One way to capture a module, tried: its name, and what it raised if it failed."""
 
-    strategy: str
+    name: str
     seconds: float
     error: Exception | None = None
     unrolled: Sequence[str] = ()
     """The lines of loops whose number of rounds the capture made a constant."""
     gradients: bool = False
     """Whether the module computes gradients."""
+    helps: tuple[Help, ...] = ()
+    """What helped, as far as it came."""
+
+    @property
+    def strategy(self) -> str:
+        """The name, and what helped, in words."""
+        return described(self.name, self.helps)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ..misuse import failure_of_the_model, without_boilerplate
 from .assumptions import assumptions
 from .attempt import Attempt
 from .folders import OWN, TORCH
-from .operators.gradients import BELOW_AUTOGRAD
+from .helps import Help
 from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME, SOUND
 from .surroundings import mode
@@ -53,7 +53,7 @@ def failure(
     if (failure := failure_without_export(model, args, kwargs, training)) is not None:
         return failure
     failed = [attempt for attempt in attempts if attempt.error is not None]
-    telling = [attempt.error for attempt in failed if attempt.strategy.endswith(BELOW_AUTOGRAD)]  # the one before is there to find that it is needed
+    telling = [attempt.error for attempt in failed if Help.BELOW_AUTOGRAD in attempt.helps]  # the one before is there to find that it is needed
     first = next(iter(telling or [attempt.error for attempt in failed]), None)
     name = type(model).__qualname__
     where, words = user_line(first), without_boilerplate(str(first))

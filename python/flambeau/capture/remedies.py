@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from .assumptions import frozen, holds_for
 from .dynamic_shapes import two_for_one
 from .environment import Seen, replacements
+from .helps import Help
 from .inputs_apart import inputs_apart
 from .larger_examples import with_more_rows
 from .operators.vmaps import called_one_by_one
@@ -23,28 +24,18 @@ from .sizes.conversions import dynamic_conversions
 from .sizes.slices import decided_slices, repeated_slices
 from .torch_export import above_autograd
 
-__all__ = ["CONFLICTS", "DYNAMIC_CONVERSIONS", "OTHER_EXAMPLES", "Remedies", "is_about_shapes", "with_remedies"]
+__all__ = ["CONFLICTS", "Helped", "Remedies", "is_about_shapes", "with_remedies"]
 
 CONFLICTS = "conflicts between user-specified ranges"
 """What torch says of dimensions that the model fixes."""
-DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
-_TWO_FOR_ONE = ", with 2 for sizes of 1"
-_MORE_ROWS = ", with more rows than the example has"
-_OTHER_SIZES = ", with other sizes than the example has"
-OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
-_ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
-_DECIDED_SLICES = ", with the ends of slices from where they are in the example"
-_CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
-_REPEATED_SLICES = ", with parts that are taken again as large as before"
 _PARTS_AGAIN = "Pending unbacked symbols"
 """What torch says of parts that data decides and that autograd takes again."""
-_INPUTS_APART = ", with views of the inputs, which get another shape"
 _WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
 """What torch says of ``int`` and ``float`` of a tensor."""
 _ANOTHER_SIZE = ("inconsistencies were found", "not a subset of src_bound")
 
-_Helped = tuple[ExportedProgram, str]
-"""The captured program, and in words what helped."""
+Helped = tuple[ExportedProgram, tuple[Help, ...]]
+"""The captured program, and what helped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,8 +62,8 @@ def with_remedies(
     export: Callable[..., ExportedProgram] = above_autograd,
     *,
     decided: bool = False,
-) -> _Helped:
-    """The captured program, and in words what helped.
+) -> Helped:
+    """The captured program, and what helped.
 
     torch is asked to leave a dynamic size of 0 or 1 dynamic (to be "oblivious" of
     it). It does so even where the model makes it a number, or broadcasts it: then
@@ -106,7 +97,7 @@ class _Export:
     conversions: list[str] = dataclasses.field(default_factory=list)
     """The lines that made a number of a size."""
 
-    def captured(self) -> _Helped:
+    def captured(self) -> Helped:
         """The program that keeps most sizes dynamic, and what helped.
 
         Raises:
@@ -115,7 +106,7 @@ class _Export:
         if self.remedies.instead is not None:
             exported = self.once(True, self.remedies.instead)
             exported.example_inputs = self.args, self.kwargs
-            return exported, _OTHER_SIZES
+            return exported, (Help.OTHER_SIZES,)
         if self.remedies.conversions_first and not self.strict and (kept := self.with_dynamic_conversions) is not None:
             return kept
         try:
@@ -126,12 +117,12 @@ class _Export:
             return helped
         if self.shapes and not self.strict and frozen(exported):
             if self.remedies.pointless():
-                return exported, ""
+                return exported, ()
             if (helped := self.unfrozen(exported)) is not None:
                 return helped
         return self.holding_for_the_example(exported)
 
-    def after(self, error: Exception) -> _Helped | None:
+    def after(self, error: Exception) -> Helped | None:
         """What helps against this error; None if nothing does."""
         if self.remedies.pointless():
             return None
@@ -139,13 +130,13 @@ class _Export:
             return general
         if self.seen.undecided_slices and not self.decided and "data-dependent" in str(error):
             with contextlib.suppress(Exception), decided_slices():
-                return self.again(_DECIDED_SLICES, decided=True)
+                return self.again(Help.DECIDED_SLICES, decided=True)
         if not self.strict and not self.repeated and _PARTS_AGAIN in str(error):
             with repeated_slices():
-                return self.again(_REPEATED_SLICES, repeated=True)
+                return self.again(Help.REPEATED_SLICES, repeated=True)
         if not self.strict and not self.apart and isinstance(error, IndexError):  # torch looks for sizes of a dimension that an input did not have
             with contextlib.suppress(Exception):
-                return self.again(_INPUTS_APART, apart=True)
+                return self.again(Help.INPUTS_APART, apart=True)
         if "pecializ" in str(error) and (general := self.with_two_for_one()) is not None:
             return general
         if not self.strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -159,12 +150,12 @@ class _Export:
                 return self.with_constant_ones()
         return None
 
-    def again(self, how: str, **changed: bool) -> _Helped:
+    def again(self, helped: Help, **changed: bool) -> Helped:
         """What is captured with another setting, and with what helps then."""
         made, more = dataclasses.replace(self, seen=Seen([], []), conversions=[], **changed).captured()  # type: ignore[arg-type]
-        return made, how + more
+        return made, (helped, *more)
 
-    def unfrozen(self, exported: ExportedProgram) -> _Helped | None:
+    def unfrozen(self, exported: ExportedProgram) -> Helped | None:
         """A capture that keeps the sizes dynamic which this one made numbers of; None if there is none."""
         if self.seen.vmaps and (general := self.with_single_calls()) is not None:
             return general
@@ -172,14 +163,14 @@ class _Export:
             return general
         if self.remedies.two_is_one and (more := with_more_rows(exported, self.args, self.kwargs)) is not None:
             if (of_more := self.with_example(more)) is not None:
-                return of_more, _MORE_ROWS
+                return of_more, (Help.MORE_ROWS,)
         return self.with_dynamic_conversions
 
-    def holding_for_the_example(self, exported: ExportedProgram) -> _Helped:
+    def holding_for_the_example(self, exported: ExportedProgram) -> Helped:
         """The capture, or another one where it does not hold for the example, or not for larger ones."""
         if not self.shapes or holds_for(exported, self.args, self.kwargs):
             special = self.larger is not None and not holds_for(exported, *self.larger)
-            return (self.with_two_for_one() if special else None) or (exported, "")
+            return (self.with_two_for_one() if special else None) or (exported, ())
         return self.with_two_for_one() or self.with_constant_ones()
 
     def once(self, oblivious: bool, example: tuple[tuple[Any, ...], dict[str, Any]] | None = None) -> ExportedProgram:
@@ -209,28 +200,28 @@ class _Export:
                 return exported
         return None
 
-    def with_two_for_one(self) -> _Helped | None:
+    def with_two_for_one(self) -> Helped | None:
         """The capture of the example with 2 for sizes of 1."""
         exported = None if self.larger is None else self.with_example(self.larger)
-        return None if exported is None else (exported, _TWO_FOR_ONE)
+        return None if exported is None else (exported, (Help.TWO_FOR_ONE,))
 
-    def with_constant_ones(self) -> _Helped:
+    def with_constant_ones(self) -> Helped:
         """The capture in which sizes of 0 and 1 are constants, as torch.export has it by default."""
-        return self.once(oblivious=False), _CONSTANT_ONES
+        return self.once(oblivious=False), (Help.CONSTANT_ONES,)
 
     @functools.cached_property
-    def with_dynamic_conversions(self) -> _Helped | None:
+    def with_dynamic_conversions(self) -> Helped | None:
         """The capture in which ``int`` and ``float`` of sizes stay dynamic; None if the model makes no number of a size, or if it fails."""
         if not self.conversions and not self.remedies.conversions_first:
             return None
         with contextlib.suppress(Exception), dynamic_conversions():
             exported = self.once(oblivious=True)
             if holds_for(exported, self.args, self.kwargs) and not frozen(exported):
-                return exported, DYNAMIC_CONVERSIONS
+                return exported, (Help.DYNAMIC_CONVERSIONS,)
             return self.with_two_for_one()
         return None
 
-    def with_conversions_of_tensors(self) -> _Helped | None:
+    def with_conversions_of_tensors(self) -> Helped | None:
         """The capture in which ``int`` and ``float`` of tensors' elements stay dynamic, too.
 
         Raises:
@@ -238,17 +229,17 @@ class _Export:
         """
         try:
             with dynamic_conversions():
-                return self.with_two_for_one() or (self.once(oblivious=True), ", with int and float of tensors dynamic")
+                return self.with_two_for_one() or (self.once(oblivious=True), (Help.DYNAMIC_CONVERSIONS_OF_TENSORS,))
         except Exception as later:
             if "data-dependent" in str(later):  # it came further, and says what is in the way there
                 raise later from None
         return None
 
-    def with_single_calls(self) -> _Helped | None:
+    def with_single_calls(self) -> Helped | None:
         """The capture in which the functions of ``torch.vmap`` are called for each example by itself."""
         with contextlib.suppress(Exception), called_one_by_one():
             exported = self.once(oblivious=True)
-            return None if frozen(exported) or not holds_for(exported, self.args, self.kwargs) else (exported, _ONE_BY_ONE)
+            return None if frozen(exported) or not holds_for(exported, self.args, self.kwargs) else (exported, (Help.ONE_BY_ONE,))
         return None
 
 

@@ -30,11 +30,11 @@ from .failures import (
     warn_of_presence,
     warn_of_squeezes,
 )
+from .helps import OTHER_EXAMPLES, Help
 from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
 from .operators.gradients import (
-    BELOW_AUTOGRAD,
     above_autograd,
     export_below_autograd,
     levels_left,
@@ -59,8 +59,8 @@ from .questions.general import (
     special_places,
     special_sizes,
 )
-from .questions.ways_of_exports import FLAGS, HIDDEN, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
-from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
+from .questions.ways_of_exports import FLAGS, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
+from .remedies import CONFLICTS, Helped, Remedies, is_about_shapes, with_remedies
 from .results import computes_alike, results_of_model, say_little, writes_nothing
 from .seeds import draws
 from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
@@ -76,11 +76,17 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 _MOST_ROUNDS = 5
 """So many captures, of which each asks the model's questions with the answers of the one before."""
 
-_CONSTANTS = ", with its constants known"
-_GENERAL = ", for the general case"
+_Capture = Callable[[Remedies], Helped]
 
 
-_Capture = Callable[[Remedies], tuple[ExportedProgram, str]]
+@dataclasses.dataclass(frozen=True)
+class _Way:
+    """A way to capture a module."""
+
+    name: str
+    capture: _Capture
+    helps: tuple[Help, ...] = ()
+    """What it has of itself."""
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
@@ -100,7 +106,7 @@ def _attempts(
     dynamic_shapes: Any,
     strategies: Sequence[str],
     failed: list[Attempt],
-) -> Iterator[tuple[str, _Capture]]:
+) -> Iterator[_Way]:
     """What to try, in order; `failed` holds what was tried so far."""
     asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
     for strategy in strategies:
@@ -108,31 +114,35 @@ def _attempts(
         if strategy in ("non-strict", "strict"):
             if not strict or not failed:
                 if strict:
-                    yield strategy, lambda remedies: with_remedies(model, args, kwargs, asked, True, remedies)
+                    yield _Way(strategy, lambda remedies: with_remedies(model, args, kwargs, asked, True, remedies))
                 else:
-                    yield strategy, lambda remedies: above_autograd(lambda: with_remedies(model, args, kwargs, asked, False, remedies))
+                    yield _Way(strategy, lambda remedies: above_autograd(lambda: with_remedies(model, args, kwargs, asked, False, remedies)))
                 error = failed[-1].error
                 if not strict and error is not None and failed[-1].gradients:
-                    yield strategy + BELOW_AUTOGRAD, lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd)
+                    yield _Way(
+                        strategy,
+                        lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd),
+                        (Help.BELOW_AUTOGRAD,),
+                    )
                 if asked != lenient and is_about_shapes(error):
-                    yield f"{strategy}, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, strict, remedies)
+                    yield _Way(f"{strategy}, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, strict, remedies))
                 elif (refined := _refined(asked, error)) is not None:
-                    yield f"{strategy}, with torch's suggested fixes", lambda remedies: with_remedies(model, args, kwargs, refined, strict, remedies)
+                    yield _Way(f"{strategy}, with torch's suggested fixes", lambda remedies: with_remedies(model, args, kwargs, refined, strict, remedies))
             else:
-                yield strategy, lambda remedies: with_remedies(model, args, kwargs, lenient, True, remedies)
+                yield _Way(strategy, lambda remedies: with_remedies(model, args, kwargs, lenient, True, remedies))
         else:
-            yield strategy, lambda _: (draft(model, args, kwargs, dynamic_shapes=lenient), "")
+            yield _Way(strategy, lambda _: (draft(model, args, kwargs, dynamic_shapes=lenient), ()))
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
     conflicts = any(CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
-        yield "non-strict, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies)
+        yield _Way("non-strict, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies))
     if asked and "non-strict" in strategies and any(fails_in_numpy(attempt.error) for attempt in failed):
 
-        def with_numbers(remedies: Remedies) -> tuple[ExportedProgram, str]:
+        def with_numbers(remedies: Remedies) -> Helped:
             with numbers_in_arrays():
                 return with_remedies(model, args, kwargs, lenient, False, remedies)
 
-        yield "non-strict, with the example's sizes in NumPy's arrays", with_numbers
+        yield _Way("non-strict, with the example's sizes in NumPy's arrays", with_numbers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +150,7 @@ class _Captured:
     """What one try gave."""
 
     exported: ExportedProgram | None
-    how: str
+    helps: tuple[Help, ...]
     error: Exception | None
     seconds: float
     decided: list[Decision]
@@ -154,6 +164,10 @@ class _Captured:
     """Loops that Python ran as often as the example says, or at which the capture failed."""
     gradients: bool
     """Whether the module computes gradients."""
+
+    def helped(self, *more: Help) -> _Captured:
+        """The same, which this helped besides."""
+        return dataclasses.replace(self, helps=(*(each for each in self.helps if each not in more), *more))
 
     def special_places(self, *, remainders: bool = False) -> set[Place]:
         """Where the model asked for a special case: in the program, or, if a size became a number in it, anywhere in the capture."""
@@ -221,10 +235,10 @@ def capture(
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
     tries = _Tries(model, args, kwargs, training, verbose, dynamic_shapes)
-    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
-        captured = tries.best(attempt) if "non-strict" in strategy else tries.compared(attempt)
+    for way in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        captured = tries.best(way.capture) if "non-strict" in way.name else tries.compared(way.capture)
         unrolled = unrolled_loops(captured.decided)
-        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled, captured.gradients))
+        attempts.append(Attempt(way.name, captured.seconds, captured.error, unrolled, captured.gradients, way.helps + captured.helps))
         if captured.exported is not None:
             # Sizes that differ in the example are one where torch put off the check that they agree.
             differ = sizes_of(captured.exported, args, kwargs) is None
@@ -252,8 +266,8 @@ class _Tries:
     training: bool | None
     verbose: bool
     dynamic_shapes: Any
-    helped: set[str] = dataclasses.field(default_factory=set)
-    """The remedies that captures needed so far."""
+    helped: set[Help] = dataclasses.field(default_factory=set)
+    """What captures needed so far."""
     flags: dict[str, str] = dataclasses.field(default_factory=dict)
     """The functions by which the model asked whether it is exported, and the first line that called each."""
 
@@ -286,7 +300,7 @@ class _Tries:
         while asked := [name for name in FLAGS if name in self.flags.keys() - hidden]:  # what follows the first question may ask another
             hidden.add(asked[0])
 
-            def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> tuple[ExportedProgram, str]:
+            def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> Helped:
                 with ways_of_exports(self.flags, innermost_line, hidden):
                     return attempt(remedies)
 
@@ -294,7 +308,7 @@ class _Tries:
                 captured = self._general(within)
             if captured.exported is None:
                 continue
-            captured = dataclasses.replace(captured, how=captured.how + HIDDEN)
+            captured = captured.helped(Help.RUNS_ONLY)
             with told_that_it_runs():
                 if self._agrees_on_example(captured.exported):
                     return captured
@@ -304,7 +318,7 @@ class _Tries:
 
     def differs_from_runs(self, captured: _Captured) -> bool:
         """Whether a model that asks whether it is exported computes something else then, as the example shows: more than rounding or random numbers."""
-        told = self.flags.keys() & {OF_ONNX} if captured.how.endswith(HIDDEN) else self.flags.keys()
+        told = self.flags.keys() & {OF_ONNX} if Help.RUNS_ONLY in captured.helps else self.flags.keys()
         if not told or captured.exported is None:
             return False
 
@@ -320,7 +334,7 @@ class _Tries:
         if stuck:
             known = self.once(attempt, _Setting(constants=True))
             if known.exported is not None or _came_to_the_end(known.error):
-                captured, constants = dataclasses.replace(known, how=known.how + _CONSTANTS), True
+                captured, constants = known.helped(Help.CONSTANTS), True
             elif "data-dependent" in str(known.error):  # of this line or of one further on
                 captured = dataclasses.replace(captured, error=known.error)
         loops: set[Place] = set()
@@ -333,7 +347,7 @@ class _Tries:
                 known = self._with_loops(attempt, dataclasses.replace(captured, loops=found), behind, None, True)
                 if known.exported is not None:
                     kept, loops, constants, stuck = known, behind, True, True
-        captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
+        captured = kept.helped(Help.CONSTANTS) if constants and kept is not captured else kept
         special = captured.special_places()
         if not special and not (stuck and captured.exported is None):
             return self._with_remainders(attempt, captured, loops, None, constants)
@@ -344,7 +358,7 @@ class _Tries:
             general, places = self._with_answers(attempt, loops, places, known_too, only_remainders)
             left = special_places(general.exported, general.decided)
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
-                general = dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + _GENERAL)
+                general = general.helped(*[Help.CONSTANTS] * known_too, Help.GENERAL_CASE)
                 return self._with_remainders(attempt, general, loops, places, known_too)
         if captured.exported is not None and general.exported is None and not isinstance(general.error, Unkept):
             return self._of_other_sizes(attempt, captured.exported, captured.decided, loops, special) or captured
@@ -364,7 +378,7 @@ class _Tries:
         general = self.once(attempt, _Setting(loops, places, instead=other))
         if general.exported is None or special_places(general.exported, general.decided):
             return None
-        return dataclasses.replace(general, how=general.how + _GENERAL)
+        return general.helped(Help.GENERAL_CASE)
 
     def _with_remainders(
         self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
@@ -382,7 +396,7 @@ class _Tries:
         found = {each.place for each in differ}
         general = self.once(attempt, _Setting(loops, found | (places or set()), constants=constants))
         alike = general.exported is not None and all(self._agrees_for_both_answers(general.exported, each) for each in differ)
-        return dataclasses.replace(general, how=captured.how.removesuffix(_GENERAL) + _GENERAL) if alike else captured
+        return dataclasses.replace(general, helps=captured.helps).helped(Help.GENERAL_CASE) if alike else captured
 
     def _with_answers(
         self, attempt: _Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
@@ -399,7 +413,7 @@ class _Tries:
     def once(self, attempt: _Capture, setting: _Setting = _Setting()) -> _Captured:
         """One capture, repeated with less help where the help assumed something that the user's example contradicts."""
         captured = self._tried(attempt, setting)
-        if captured.error is not None and captured.how.endswith(OTHER_EXAMPLES):
+        if captured.error is not None and not OTHER_EXAMPLES.isdisjoint(captured.helps):
             return self.once(attempt, _Setting(setting.loops, setting.special, two_is_one=False, constants=setting.constants))
         if MORE in captured.asked.values() and (
             isinstance(captured.error, Unkept) or (captured.exported is not None and not self._agrees_on_example(captured.exported))
@@ -418,7 +432,8 @@ class _Tries:
         gradients: list[str] = []
         sizes: dict[Any, Any] = {}
         replaced: Mapping[types.CodeType, types.CodeType] = {}
-        exported, how, failed = None, "", None
+        exported, failed = None, None
+        helps: tuple[Help, ...] = ()
 
         def own(place: Place) -> Place:
             """In the model's own source."""
@@ -446,8 +461,8 @@ class _Tries:
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
                 handled_questions() as handled,
             ):
-                exported, how = attempt(Remedies(setting.two_is_one, pointless, DYNAMIC_CONVERSIONS in self.helped, setting.instead))
-                self.helped.add(how)
+                exported, helps = attempt(Remedies(setting.two_is_one, pointless, Help.DYNAMIC_CONVERSIONS in self.helped, setting.instead))
+                self.helped.update(helps)
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
                 exported = without_vmap(exported)
@@ -457,7 +472,7 @@ class _Tries:
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = known.decisive()
-            if setting.loops or setting.special is not None or how.endswith(OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
+            if setting.loops or setting.special is not None or not OTHER_EXAMPLES.isdisjoint(helps) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
             if handled and not self._agrees_on_example(exported):  # the model went on with what it does after an error of its own
                 raise handled[0]
@@ -465,7 +480,7 @@ class _Tries:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         found = set(map(own, loops_of(decided, failed)))
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
+        return _Captured(exported, helps, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
     def _agrees_on_example(self, exported: ExportedProgram) -> bool:
         """Whether the program gives the module's results for the user's example."""
@@ -568,7 +583,7 @@ class _Tries:
             kept = self.once(attempt, _Setting(loops, special, keeping=True, constants=constants))
             found = kept.loops
             if kept.exported is not None:
-                captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
+                captured = kept.helped(Help.LOOPS_KEPT)
         return captured
 
 

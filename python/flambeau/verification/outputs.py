@@ -15,7 +15,7 @@ from torch.utils import _pytree
 from .. import _engine
 from ..archived import ArchivedProgram
 from ..capture import mode, user_line
-from ..capture.operators.gradients import BELOW_AUTOGRAD
+from ..capture.helps import Help
 from ..capture.operators.transformers import every_mask
 from ..eager import copied, with_the_gradients_it_asks_for
 from ..errors import VerificationError
@@ -259,7 +259,8 @@ def _compare_outputs(
     exported: ExportedProgram | None,
 ) -> list[_engine.Comparison]:
     try:
-        expected = expected_outputs(reference, args, kwargs, gradients=BELOW_AUTOGRAD in (program.capture_strategy or ""))
+        gradients = program.captured_by is not None and Help.BELOW_AUTOGRAD in program.captured_by.helps
+        expected = expected_outputs(reference, args, kwargs, gradients=gradients)
     except Exception as error:
         if inputs == "example":
             raise VerificationError(f"PyTorch does not run on these inputs: {error}") from error

@@ -31,10 +31,7 @@ from .forward_derivatives import forward_derivatives
 from .own_weights import own_weights, registered_once, weights_of
 from .recurrent_layers import differentiable_layers
 
-__all__ = ["BELOW_AUTOGRAD", "above_autograd", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
-
-BELOW_AUTOGRAD = ", below autograd"
-"""How a model was captured that computes gradients."""
+__all__ = ["above_autograd", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
 
 _TRANSFORMS = "torch._functorch.predispatch"
 _ENGINE = "_engine_run_backward"

@@ -19,9 +19,7 @@ from ..folders import OWN, TORCH
 from ..replaced_functions import Replacements
 from ..results import are_alike, results_of_model
 
-__all__ = ["FLAGS", "HIDDEN", "OF_ONNX", "gives_something_else", "told_that_it_runs", "ways_of_exports"]
-
-HIDDEN = ", with the model told that it only runs"
+__all__ = ["FLAGS", "OF_ONNX", "gives_something_else", "told_that_it_runs", "ways_of_exports"]
 
 _ROUNDED = (torch.float16, torch.bfloat16)
 """Dtypes in which two orders of the same computation differ visibly."""
