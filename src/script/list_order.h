@@ -7,7 +7,7 @@ namespace flambeau::script {
 
 // Whether they hold the same, as a bool.
 Result<Val> EqualLists(Evaluator& evaluator, const Val& a, const Val& b);
-// The one that Python's order of lists has first, or last.
+// The one that TorchScript's order of lists has first, or last.
 Result<Vals> FirstOfLists(Evaluator& evaluator, const Val& a, const Val& b);
 Result<Vals> LastOfLists(Evaluator& evaluator, const Val& a, const Val& b);
 

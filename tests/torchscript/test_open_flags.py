@@ -2,6 +2,8 @@
 
 from typing import Optional
 
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -120,3 +122,24 @@ def forward(x):
     program = flambeau.export(unit.forward, (x(2),), verbose=False, dynamo=False)
     for pair in ([2.0, 3.0], [float("nan"), 3.0], [3.0, float("nan")]):
         torch.testing.assert_close(program(torch.tensor(pair))[0], unit.forward(torch.tensor(pair)), equal_nan=True)
+
+
+def test_extremes_of_lists_with_nan_are_those_of_torchscript():
+    """A NaN is kept only from the first place of a list; of two lists the first one is taken only if it is beyond the other."""
+    unit = torch.jit.CompilationUnit("""
+def forward(x, y):
+  a : List[float] = []
+  for i in range(len(x)):
+    a.append(float(x[i]))
+  b : List[float] = []
+  for i in range(len(y)):
+    b.append(float(y[i]))
+  return torch.tensor([max(a), min(a)]), torch.tensor(max(a, b)), torch.tensor(min(a, b))
+""")
+    program = flambeau.export(unit.forward, (x(2), x(3)), input_names=["x", "y"], dynamic_axes={"x": [0], "y": [0]}, verbose=False, dynamo=False)
+    nan = float("nan")
+    lists = ([2.0, 3.0], [nan, 3.0, 1.0], [3.0, nan], [3.0, nan, nan, 2.0], [3.0], [nan])
+    for pair in itertools.product(lists, repeat=2):
+        args = [torch.tensor(each) for each in pair]
+        for ours, theirs in zip(program(*args), unit.forward(*args)):
+            torch.testing.assert_close(ours, theirs, equal_nan=True)

@@ -412,11 +412,22 @@ Result<Vals> Slice(Evaluator& evaluator, const Node& node, Arguments arguments) 
 }
 
 // One number of all numbers of a list of run-time length.
-Result<Vals> OfAllNumbers(Evaluator& evaluator, const Val& list, std::string_view reduction) {
-  FLAMBEAU_TRY(const Val numbers, NumbersOf(evaluator, list));
+Result<Vals> Reduced(Evaluator& evaluator, const Val& numbers, std::string_view reduction) {
   FLAMBEAU_TRY(const Val reduced, evaluator.emit().Call1(reduction, {numbers}));
   FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {reduced}));
   return Vals{std::move(number)};
+}
+
+// The first number is it unless a later one is beyond it, so that no NaN but that of the first counts.
+Result<Vals> ExtremumOfAll(Evaluator& evaluator, const Val& list, std::string_view reduction) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(Val numbers, NumbersOf(evaluator, list));
+  if (IsFloating(evaluator.TypeOf(*numbers.As<TensorVal>()).dtype)) {
+    FLAMBEAU_TRY(const Val undefined, emit.Call1("aten::isnan", {numbers}));
+    FLAMBEAU_TRY(const Val first, emit.Call1("aten::select.int", {numbers, int64_t{0}, int64_t{0}}));
+    FLAMBEAU_TRY(numbers, emit.Call1("aten::where.self", {undefined, first, numbers}));
+  }
+  return Reduced(evaluator, numbers, reduction);
 }
 
 bool IsBool(Evaluator& evaluator, const Val& value) {
@@ -429,7 +440,7 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (arguments.size() == 1 && list->sequence && list->of_numbers)
-    return OfAllNumbers(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
+    return ExtremumOfAll(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
   if (arguments.size() > 1)
     return node.kind == "prim::min" ? FirstOfLists(evaluator, arguments[0], arguments[1]) : LastOfLists(evaluator, arguments[0], arguments[1]);
   if (list->elements.empty() || list->sequence) return evaluator.Unsupported("compares lists");
@@ -446,7 +457,10 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
 Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
-  if (list->sequence) return OfAllNumbers(evaluator, arguments[0], "aten::sum");
+  if (list->sequence) {
+    FLAMBEAU_TRY(const Val numbers, NumbersOf(evaluator, arguments[0]));
+    return Reduced(evaluator, numbers, "aten::sum");
+  }
   const Vals elements = list->elements;
   const torchscript::Type* type = node.outputs.empty() ? nullptr : node.outputs[0]->type.get();
   Val sum = type != nullptr && type->kind == torchscript::TypeKind::kFloat ? Val(0.0) : Val(int64_t{0});
