@@ -52,12 +52,12 @@ const EnumMembers::Members& EnumMembers::All() {
 }
 
 Vals EnumMembers::ThatMayBe(const torchscript::Type* type, NumberVal number) {
-  const std::string_view name = type != nullptr && type->kind == torchscript::TypeKind::kEnum ? LastName(type->name) : std::string_view();
+  const std::string_view name = type != nullptr && type->kind == torchscript::TypeKind::kEnum ? std::string_view(type->name) : std::string_view();
   const Type& known = emit_.TypeOf(number.id);
   const bool has_expr = known.contents && !known.contents->empty();
   Vals members;
   for (const auto& [each, member] : All())
-    if ((name.empty() || LastName(member.constant->class_name) == name) && (!has_expr || emit_.facts().MayBe(known.contents->front(), each)))
+    if ((name.empty() || member.constant->class_name == name) && (!has_expr || emit_.facts().MayBe(known.contents->front(), each)))
       members.push_back(member);
   return members;
 }

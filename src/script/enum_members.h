@@ -11,9 +11,6 @@
 
 namespace flambeau::script {
 
-// The class without the module that holds it, which the names of types and of members spell in different ways.
-inline std::string_view LastName(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 class EnumMembers {
  public:
   // Both must outlive this.

@@ -61,6 +61,7 @@ class Evaluator {
   Heap& heap() { return heap_; }
   // Whether the program has members of enums, which a number may stand for.
   bool HasEnums() { return !enum_members_.empty(); }
+  EnumMembers& enum_members() { return enum_members_; }
   Sink& sink() { return sink_; }
   Context& context() { return emitter_.context(); }
   // The operator of the node, in its canonical form.

@@ -27,7 +27,9 @@ class Inputs {
     if (type != nullptr && type->kind == torchscript::TypeKind::kOptional && !type->elements.empty()) type = type->elements[0].get();
     switch (input.kind) {
       case ScriptInput::Kind::kConstant: {
-        FLAMBEAU_TRY(const torchscript::Constant constant, ImportConstant(input.constant, sink_));
+        FLAMBEAU_TRY(torchscript::Constant constant, ImportConstant(input.constant, sink_));
+        auto* member = std::get_if<torchscript::EnumConstant>(&constant.value);  // of what is declared, wherever its class is now
+        if (member != nullptr && type != nullptr && type->kind == torchscript::TypeKind::kEnum) member->class_name = type->name;
         return evaluator_.Import(constant, own);
       }
       case ScriptInput::Kind::kTensor: {

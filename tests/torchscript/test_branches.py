@@ -456,7 +456,7 @@ class Switched(nn.Module):
         for _ in range(x.size(0)):
             if light == Light.RED:
                 light = Light.GREEN
-            elif light is Light.GREEN:
+            elif light == Light.GREEN:
                 light = Light.AMBER
             else:
                 light = Light.RED

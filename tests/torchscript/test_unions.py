@@ -325,6 +325,21 @@ class MemberOfOneOfTwo(nn.Module):
         return x + 1 if isinstance(held, Way) else x
 
 
+def test_members_of_which_a_run_knows_the_enum():
+    model = torch.jit.script(MemberOfOneOfTwo())
+    program = flambeau.export(model, (x(2, 3),))
+    for sign in (*SIGNS, x(2, 3), -x(2, 3)):
+        compare(model, program, (sign.expand(2, 3).clone(),))
+
+
+class NumberOrMember(nn.Module):
+    def forward(self, x: Tensor):
+        held: Union[int, Way] = int(x[0, 0])
+        if bool(x.sum() > 0):
+            held = Way.FAR
+        return x + 1 if isinstance(held, Way) else x
+
+
 def test_declarations_that_do_not_tell():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="which of several types"):
-        flambeau.export(torch.jit.script(MemberOfOneOfTwo()), (x(2, 3),))
+        flambeau.export(torch.jit.script(NumberOrMember()), (x(2, 3),))

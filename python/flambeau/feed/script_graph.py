@@ -13,6 +13,7 @@ import torch
 
 from .. import _engine
 from ..errors import CaptureError
+from . import enums
 from .exported_program import DTYPES
 from .foreign_objects import Place
 from .weights import has_no_bytes
@@ -212,7 +213,7 @@ class GraphImport:
         text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
         if text not in self.types:
             kind = _TYPE_KINDS.get(type_.kind(), "Any")
-            name = type_.qualified_name() if kind == "Class" else text if kind == "Enum" else ""
+            name = type_.qualified_name() if kind == "Class" else enums.class_name(text) if kind == "Enum" else ""
             self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], name)
         return self.types[text]
 
@@ -327,7 +328,7 @@ class GraphImport:
         if isinstance(value, torch.dtype):
             return DTYPES[value]
         if isinstance(value, enum.Enum):
-            return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
+            return enums.member(value, self.constant(value.value, name))
         if isinstance(value, list):
             return [self.constant(element, f"{name}.{i}") for i, element in enumerate(value)]
         if isinstance(value, tuple):
@@ -394,7 +395,7 @@ class GraphImport:
                 return {}
             return {"value": self.constant(output.toIValue(), output.debugName())}
         if kind == "prim::isinstance":
-            return {"types": [type_.annotation_str for type_ in node.tys("types")]}
+            return {"types": [enums.class_name(type_.annotation_str) for type_ in node.tys("types")]}
         if kind == "prim::PythonOp":
             return {"name": node.pyname()}
         kinds = {name: attribute_kind(node, name) for name in node.attributeNames()}

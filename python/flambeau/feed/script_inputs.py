@@ -15,6 +15,7 @@ from torch.utils import _pytree
 
 from .. import _engine
 from ..errors import CaptureError
+from . import enums
 from .exported_program import DTYPES
 
 __all__ = [
@@ -207,7 +208,7 @@ def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput
     if isinstance(value, dict):
         return _engine.ScriptInput.container("dict", [describe(entry, of_tensor) for entry in value.values()], list(value))
     if isinstance(value, enum.Enum):
-        return _engine.ScriptInput.constant(_engine.ScriptEnum(type(value).__qualname__, value.name, value.value))
+        return _engine.ScriptInput.constant(enums.member(value, value.value))
     return _engine.ScriptInput.constant(value)
 
 

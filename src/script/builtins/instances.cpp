@@ -66,12 +66,12 @@ const torchscript::Type* OnlyOf(const std::vector<TypePtr>& declared, Declares k
   return std::ranges::find(declared, kind, &torchscript::Type::kind)->get();
 }
 
-// Whether a list or dict of one type is one of the other: not where they only hold the same. Enums and unions are spelt in
-// more ways than one.
+// Whether a list or dict of one type is one of the other: not where they only hold the same. Unions are spelt in more ways
+// than one.
 Answer IsSame(const torchscript::Type& type, std::string_view asked) {
   const std::string text = Text(type);
   if (text == asked) return true;
-  const auto unsure = [](std::string_view spelt) { return spelt.find("Enum<") != spelt.npos || spelt.find("Union[") != spelt.npos; };
+  const auto unsure = [](std::string_view spelt) { return spelt.find("Union[") != spelt.npos; };
   return unsure(text) || unsure(asked) ? Answer() : false;
 }
 
@@ -113,13 +113,12 @@ Answer IsNumber(Evaluator& evaluator, NumberVal number, const std::vector<TypePt
   const bool is_class = head.starts_with("__torch__");
   if (!is_named && !is_class) return false;
   if (maybe_int) return std::nullopt;
-  const auto is_asked = [&](const TypePtr& each) { return each->kind == Declares::kEnum && LastName(each->name) == LastName(type); };
+  const auto is_asked = [&](const TypePtr& each) { return each->kind == Declares::kEnum && each->name == type; };
   if (is_named || std::ranges::none_of(declared, is_asked)) return false;
   return CountOf(declared, Declares::kEnum) == 1 ? Answer(true) : std::nullopt;
 }
 
 Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, std::string_view type) {
-  if (type.starts_with("Enum<")) type = type.substr(5, type.size() - 6);
   const std::vector<std::string_view> parts = PartsOf(type);
   const auto part = [&](size_t i) { return i < parts.size() ? parts[i] : std::string_view(); };
   const std::string_view head = type.substr(0, type.find('['));
@@ -134,7 +133,7 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
   if (value.Is<std::string>()) return head == "str";
   if (value.Is<DeviceVal>()) return head == "Device" || head == "device";
   if (const auto* number = value.As<NumberVal>()) return IsNumber(evaluator, *number, declared, type);
-  if (const auto* member = value.As<EnumVal>()) return LastName(type) == LastName(member->constant->class_name);
+  if (const auto* member = value.As<EnumVal>()) return type == member->constant->class_name;
   if (const auto* object = value.As<ObjectVal>()) return evaluator.heap()[object->cell].class_name == type;
   // What it holds can only say that it is no such list: one of optionals need not hold None.
   const auto of_parts = [](std::span<const Answer> answers) { return AllOf(answers) == false ? Answer(false) : std::nullopt; };
@@ -171,6 +170,23 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
   return std::nullopt;
 }
 
+// Of a member that only a run knows, of one of several enums: whether it is a member of one that is asked for.
+Result<Val> IsOneOfMembers(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, const torchscript::ListConstant& types) {
+  Val any = false;
+  for (const TypePtr& each : declared) {
+    const auto is_asked = [&](const torchscript::Constant& type) {
+      const auto* text = std::get_if<std::string>(&type.value);
+      return text != nullptr && *text == each->name;
+    };
+    if (std::ranges::none_of(types.elements, is_asked)) continue;
+    for (const Val& member : evaluator.enum_members().ThatMayBe(each.get(), number)) {
+      FLAMBEAU_TRY(const Val is, evaluator.emit().Call1("_operator::eq", {number, evaluator.emit().NumberOf(*member.As<EnumVal>())}));
+      FLAMBEAU_TRY(any, evaluator.emit().Call1("_operator::or_", {any, is}));
+    }
+  }
+  return any;
+}
+
 Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Constant* types = node.Find("types");
   const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
@@ -188,6 +204,12 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
     return any;
   };
   const auto* optional = arguments[0].As<OptionalVal>();
+  const auto* number = arguments[0].As<NumberVal>();
+  const auto is_enum = [](const TypePtr& type) { return type->kind == Declares::kEnum; };
+  if (number != nullptr && declared.size() > 1 && std::ranges::all_of(declared, is_enum)) {
+    FLAMBEAU_TRY(Val is, IsOneOfMembers(evaluator, *number, declared, *list));
+    return Vals{std::move(is)};
+  }
   const Answer value = is_one(optional == nullptr ? arguments[0] : *optional->value);
   if (!value) return evaluator.Unsupported("asks which of several types a value has of which that is not known");
   if (optional == nullptr) return Vals{*value};

@@ -196,9 +196,30 @@ std::optional<bool> AreOneObject(Storages& storages, ValueId a, ValueId b) {
   return storages.StorageOf(a) == storages.StorageOf(b) || storages.AreApart(both) ? std::optional(false) : std::nullopt;
 }
 
-Failure UnknownIdentity(Evaluator& evaluator, std::string_view what) {
+Failure UnknownIdentity(Evaluator& evaluator, std::string_view what, std::string_view hint = "let the paths set a flag, and ask for that") {
   return evaluator.sink().Error(DiagnosticKind::kUnknownAliasing, fmt::format("asks whether two {} are one, which paths of the program decide", what), {},
-                                "let the paths set a flag, and ask for that");
+                                std::string(hint));
+}
+
+constexpr std::string_view kCompare = "compare them with ==";
+
+// Whether what only a run knows may be a member of an enum.
+bool MayBeMember(Evaluator& evaluator, const Node& node, size_t place) {
+  if (!evaluator.HasEnums()) return false;
+  using enum torchscript::TypeKind;
+  const torchscript::TypePtr& type = node.inputs[place]->type;
+  return type == nullptr || (type->kind != kInt && type->kind != kFloat && type->kind != kBool && type->kind != kComplex && type->kind != kNumber);
+}
+
+// Whether equal values that are no tensors, lists or objects are one in TorchScript: each constant that the program writes, and
+// each attribute, is an object of its own.
+std::optional<bool> AreOne(const Node& node, const Val& a, const Val& b) {
+  if (const auto* member = a.As<EnumVal>()) return member->constant->value == b.As<EnumVal>()->constant->value;
+  if (const auto* tuple = a.As<TupleVal>()) return tuple->elements == b.As<TupleVal>()->elements ? std::optional(true) : std::nullopt;
+  if (!a.Is<std::string>() && !a.Is<std::complex<double>>()) return true;
+  // Known once the program is compiled, and then of constants that are made anew for the question.
+  const bool written = std::ranges::any_of(node.inputs, [](const torchscript::Value* value) { return value->node != nullptr && value->node->kind == "prim::Constant"; });
+  return written ? std::optional(false) : std::nullopt;
 }
 
 Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
@@ -217,14 +238,20 @@ Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
     const auto one = AreOneObject(evaluator.emit().storages(), s->id, t->id);
     return one ? Result<Vals>(Vals{*one}) : UnknownIdentity(evaluator, "tensors");
   }
-  const Vals numbers = AsNumbers(evaluator, arguments);
-  if (numbers[0].IsNumber() && numbers[1].IsNumber()) {
-    FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {numbers[0], numbers[1]}));
+  if (MayBeMember(evaluator, node, 0) && MayBeMember(evaluator, node, 1) && (a.Is<NumberVal>() || b.Is<NumberVal>()))
+    return UnknownIdentity(evaluator, "members of an enum", kCompare);
+  if (a.IsNumber() && b.IsNumber()) {
+    FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {a, b}));
     return Vals{equal};
   }
   const auto equal = KnownEqual(a, b, evaluator.heap());
   if (!equal) return evaluator.Unsupported("asks whether two values are one that are known at run time only");
-  return Vals{*equal};
+  if (!*equal) return Vals{false};
+  const auto one = AreOne(node, a, b);
+  if (!one) return UnknownIdentity(evaluator, "equal values", kCompare);
+  if (!*one)
+    evaluator.sink().Warning(DiagnosticKind::kUnsupportedForm, "`is` of two values that are equal is False here: TorchScript asks whether they are one object", {}, std::string(kCompare));
+  return Vals{*one};
 }
 
 Result<Vals> IsNot(Evaluator& evaluator, const Node& node, Arguments arguments) {
