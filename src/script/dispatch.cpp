@@ -33,24 +33,25 @@ bool Evaluator::HasTranslation(const Node& node) const {
 Result<Vals> Evaluator::Evaluate(const Node& node) {
   ContextScope scope(sink_, At(node));
   Vals arguments;
-  bool undefined = false;
-  for (const torchscript::Value* input : node.inputs) {
-    arguments.push_back(emitter_.Settled(ValueOf(input)));
-    undefined |= arguments.back().Is<Undefined>();
-    if (IsLost(arguments.back()) && node.kind != "prim::TupleConstruct" && node.kind != "prim::Loop")
-      return sink_.Error(DiagnosticKind::kUnknownAliasing,
+  for (const torchscript::Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
+  if (node.kind == "prim::Loop") {  // hands on what it is given
+    emitter_.SetOrigin(OriginOf(node));
+    return Loop(node, arguments);
+  }
+  const BuiltinRow* builtin = FindBuiltinRow(node.kind);
+  const uint8_t traits = builtin != nullptr ? builtin->traits : 0;
+  if (!(traits & kTakesLost) && std::ranges::any_of(arguments, [&](const Val& each) { return IsLost(each); }))
+    return sink_.Error(DiagnosticKind::kUnknownAliasing,
                          "reads a list or dict of which nobody knows what it holds: paths through the program made "
                          "different things of it, or wrote to what may be the same one",
-                         {}, "copy the list or dict before the write");
-  }
-  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
-    if (!sink_.HasErrors())
-      return UsesUndefined(*std::ranges::find_if(arguments, &Val::Is<Undefined>)->As<Undefined>());
+                       {}, "copy the list or dict before the write");
+  const auto undefined = std::ranges::find_if(arguments, &Val::Is<Undefined>);
+  if (undefined != arguments.end() && !(traits & kTakesUndefined)) {
+    if (!sink_.HasErrors()) return UsesUndefined(*undefined->As<Undefined>());
     if (!HasTranslation(node)) return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", OperatorName(node)));
     return kFailure;
   }
   emitter_.SetOrigin(OriginOf(node));
-  if (node.kind == "prim::Loop") return Loop(node, arguments);
   FLAMBEAU_TRY(std::optional<Vals> along, OnEachNumber(node, arguments));
   if (along) return *std::move(along);
   if (node.kind == "aten::squeeze") {
@@ -71,35 +72,30 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
 
 namespace {
 
-// Whether the node wants to know what is in a text that is known at run time only.
-bool ReadsRunTimeText(const torchscript::Node& node, std::span<const Val> arguments) {
-  static constexpr std::string_view kCarriers[] = {"aten::join", "aten::percentFormat"};  // they put it into another text
-  static constexpr std::string_view kReaders[] = {"aten::Float", "aten::Int",  "aten::__contains__", "aten::__getitem__", "aten::count",
-                                                  "aten::index", "aten::len",  "aten::list",         "aten::slice",       "prim::StringIndex"};
-  const auto is_in = [&](std::span<const BuiltinRow> rows) { return std::ranges::find(rows, node.kind, &BuiltinRow::kind) != rows.end(); };
+// Whether the text, or its part, is known at run time only.
+bool HasRunTimeText(std::span<const Val> arguments) {
   return std::ranges::any_of(arguments.first(std::min<size_t>(arguments.size(), 2)), [](const Val& each) {
-           const auto* text = each.As<std::string>();
-           return text != nullptr && text->find(kRunTimeText) != std::string::npos;
-         }) && std::ranges::find(kCarriers, node.kind) == std::end(kCarriers) &&
-         (std::ranges::find(kReaders, node.kind) != std::end(kReaders) || is_in(TextBuiltins()) || is_in(LetterBuiltins()));
+    const auto* text = each.As<std::string>();
+    return text != nullptr && text->find(kRunTimeText) != std::string::npos;
+  });
 }
 
 }  // namespace
 
 Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> arguments) {
-  if (ReadsRunTimeText(node, arguments)) return Unsupported("works on text that is known at run time only");
+  const BuiltinRow* builtin = FindBuiltinRow(node.kind);
+  const uint8_t traits = builtin != nullptr ? builtin->traits : 0;
+  if ((traits & kReadsText) && HasRunTimeText(arguments)) return UnknownText(*this);
   const bool tensors = std::ranges::any_of(arguments, [](const Val& each) { return each.Is<TensorVal>(); });
   if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
   if (std::ranges::any_of(arguments, [&](const Val& each) { return HoldsQuantized(each, heap_); }))
-    if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
+    if (const Builtin on_quantized = FindBuiltinOnQuantized(node.kind)) return on_quantized(*this, node, arguments);
   if (WantsRows(node, arguments, heap_)) return OnRows(*this, node, arguments);
   if (WantsColumns(node, arguments, heap_)) return OnColumns(*this, node, arguments);
-  if (const Builtin builtin = FindBuiltin(node.kind)) {
-    const auto optional = std::ranges::find_if(arguments, &Val::Is<OptionalVal>);
-    if (optional != arguments.end() && !TakesOptionals(node.kind)) return CallOnEachPath(node, optional->As<OptionalVal>()->present);
-    return builtin(*this, node, arguments);
-  }
-  return CallOperator(node, arguments);
+  if (builtin == nullptr) return CallOperator(node, arguments);
+  const auto optional = std::ranges::find_if(arguments, &Val::Is<OptionalVal>);
+  if (optional != arguments.end() && !(traits & kTakesOptionals)) return CallOnEachPath(node, optional->As<OptionalVal>()->present);
+  return builtin->function(*this, node, arguments);
 }
 
 // A trace's results, each as [dtype, size, …]. None if it is not so.

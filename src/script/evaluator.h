@@ -258,8 +258,6 @@ class Evaluator {
 using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // nullptr if the kind ("aten::append", "prim::TupleUnpack") is none.
 Builtin FindBuiltin(std::string_view kind);
-// Whether it takes what is None on some paths only, as what asks for that or passes values on does; others are called on each path.
-bool TakesOptionals(std::string_view kind);
 // A function of Python's numbers that is an operator on tensors, of this dtype.
 struct TensorFunction {
   std::string_view kind, op;

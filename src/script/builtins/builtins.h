@@ -8,14 +8,28 @@
 
 namespace flambeau::script {
 
+// What a function does with arguments that are not just values.
+enum BuiltinTraits : uint8_t {
+  kTakesOptionals = 1 << 0,  // takes what is None on some paths only, as it asks for that or passes it on; others are called on each path
+  kTakesUndefined = 1 << 1,  // passes on what has no value
+  kTakesLost = 1 << 2,       // passes on a list or dict of which nobody knows what it holds
+  kReadsText = 1 << 3,       // wants to know what is in a text
+};
+
 struct BuiltinRow {
   std::string_view kind;
   Builtin function;
+  uint8_t traits = 0;  // BuiltinTraits
 };
+// nullptr if the kind is none.
+const BuiltinRow* FindBuiltinRow(std::string_view kind);
 
 // --- the tables, a file each -------------------------------------------------
 std::span<const BuiltinRow> ContainerBuiltins();           // containers.cpp: tuples, lists, dicts
+std::span<const BuiltinRow> ContextBuiltins();             // contexts.cpp: context managers, and the modes that they set
 std::span<const BuiltinRow> DtypeBuiltins();               // dtypes.cpp: what dtypes promote to
+std::span<const BuiltinRow> FormattingBuiltins();          // formatting.cpp: text that is made of values
+std::span<const BuiltinRow> IdentityBuiltins();            // identity.cpp: whether values are one object, or equal
 std::span<const BuiltinRow> InstanceBuiltins();            // instances.cpp: isinstance
 std::span<const BuiltinRow> JoiningBuiltins();             // joining.cpp: what makes one tensor of many
 std::span<const BuiltinRow> LetterBuiltins();              // letters.cpp: what text is made of
@@ -29,9 +43,9 @@ std::span<const BuiltinRow> QuantizedTensorBuiltins();     // quantized_tensors.
 std::span<const BuiltinRow> RangeBuiltins();               // ranges.cpp: range()
 std::span<const BuiltinRow> SearchBuiltins();              // search.cpp: what is asked of all elements of a list
 std::span<const BuiltinRow> TensorBuiltins();              // tensors.cpp: what Python asks of tensors
-std::span<const BuiltinRow> TextBuiltins();                // text.cpp
+std::span<const BuiltinRow> TextBuiltins();                // text.cpp: methods of text
 std::span<const BuiltinRow> TraceBuiltins();               // traces.cpp: what the record of a run made numbers of
-std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: constants, objects, text
+std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: constants, numbers, objects
 std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
 
 // --- what they share ---------------------------------------------------------
@@ -56,6 +70,8 @@ Result<Vals> DeleteElement(Evaluator& evaluator, const torchscript::Node& node, 
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
 inline constexpr char kRunTimeText = '\x1a';
+// What is asked of text that only a run knows.
+Failure UnknownText(Evaluator& evaluator);
 // As str() shows the value.
 std::string TextOf(Evaluator& evaluator, const Val& value);
 // Says that a trace is right for some sizes only, at the node that is evaluated.

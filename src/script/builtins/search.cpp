@@ -197,9 +197,14 @@ Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments argument
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"aten::__contains__", &Contains}, {"aten::all", &AnyOrAll<false>}, {"aten::any", &AnyOrAll<true>},
-    {"aten::count", &Count},           {"aten::index", &Index},         {"aten::remove", &Remove},
-    {"aten::sort", &Sort},             {"aten::sorted", &Sort},
+    {"aten::__contains__", &Contains, kReadsText},
+    {"aten::all", &AnyOrAll<false>},
+    {"aten::any", &AnyOrAll<true>},
+    {"aten::count", &Count, kReadsText},
+    {"aten::index", &Index, kReadsText},
+    {"aten::remove", &Remove},
+    {"aten::sort", &Sort},
+    {"aten::sorted", &Sort},
 };
 
 }  // namespace

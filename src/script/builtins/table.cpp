@@ -1,5 +1,6 @@
 // Which functions of Python and TorchScript are evaluated here: one table.
 #include <algorithm>
+#include <vector>
 
 #include "script/builtins/builtins.h"
 #include "support/static_index.h"
@@ -96,26 +97,33 @@ const TensorFunction* FindTensorFunction(std::string_view kind) {
   return found != std::end(kTensorFunctions) && found->kind == kind ? found : nullptr;
 }
 
-Builtin FindBuiltin(std::string_view kind) {
-  static const auto* rows = [] {
-    auto* index = new StaticIndex<Builtin>;
-    for (const auto table : {ValueBuiltins(), InstanceBuiltins(), NumberBuiltins(), ContainerBuiltins(), RangeBuiltins(), SearchBuiltins(), TensorBuiltins(), JoiningBuiltins(), WriteBuiltins(),
-                             TextBuiltins(), LetterBuiltins(), PlaceBuiltins(), DtypeBuiltins(), TraceBuiltins(), QuantizedBuiltins(),
-                             QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins(), PrepackedBuiltins()})
-      for (const BuiltinRow& row : table) index->Add(row.kind, row.function);
-    return index;
+const BuiltinRow* FindBuiltinRow(std::string_view kind) {
+  struct Table {
+    std::span<const BuiltinRow> rows;
+    uint8_t traits = 0;  // of all its rows
+  };
+  static const auto* index = [] {
+    auto* rows = new std::vector<BuiltinRow>;
+    for (const Table& table : {Table{ValueBuiltins(), kTakesOptionals}, Table{IdentityBuiltins(), kTakesOptionals}, Table{ContextBuiltins(), kTakesOptionals},
+                               Table{InstanceBuiltins(), kTakesOptionals}, Table{ContainerBuiltins(), kTakesOptionals}, Table{TextBuiltins(), kReadsText},
+                               Table{LetterBuiltins(), kReadsText}, Table{FormattingBuiltins()}, Table{NumberBuiltins()}, Table{RangeBuiltins()},
+                               Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
+                               Table{DtypeBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
+                               Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{PrepackedBuiltins()}})
+      for (BuiltinRow row : table.rows) {
+        row.traits |= table.traits;
+        rows->push_back(row);
+      }
+    auto* places = new StaticIndex<const BuiltinRow*>;
+    for (const BuiltinRow& row : *rows) places->Add(row.kind, &row);
+    return places;
   }();
-  return rows->ValueOr(kind, nullptr);
+  return index->ValueOr(kind, nullptr);
 }
 
-bool TakesOptionals(std::string_view kind) {
-  static const auto* rows = [] {
-    auto* index = new StaticIndex<bool>;
-    for (const auto table : {ValueBuiltins(), InstanceBuiltins(), ContainerBuiltins()})
-      for (const BuiltinRow& row : table) index->Add(row.kind, true);
-    return index;
-  }();
-  return rows->contains(kind);
+Builtin FindBuiltin(std::string_view kind) {
+  const BuiltinRow* row = FindBuiltinRow(kind);
+  return row != nullptr ? row->function : nullptr;
 }
 
 }  // namespace flambeau::script

@@ -25,10 +25,6 @@ std::vector<std::string> Texts(Arguments arguments) {
   return texts;
 }
 
-Failure NoText(Evaluator& evaluator) {
-  return evaluator.Unsupported("works on text that is known at run time only");
-}
-
 // How often at most something is done to the text; a negative number is without bound, as none is.
 Result<int64_t> MostOf(Evaluator& evaluator, Arguments arguments, size_t i) {
   if (i >= arguments.size() || arguments[i].Is<Nothing>()) return int64_t{-1};
@@ -40,7 +36,7 @@ Result<int64_t> MostOf(Evaluator& evaluator, Arguments arguments, size_t i) {
 template <bool kLeft, bool kRight>
 Result<Vals> Strip(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
-  if (texts.empty()) return NoText(evaluator);
+  if (texts.empty()) return UnknownText(evaluator);
   const std::string_view characters = texts.size() > 1 ? std::string_view(texts[1]) : kBlanks;
   const size_t begin = kLeft ? texts[0].find_first_not_of(characters) : 0;
   if (begin == std::string::npos) return Vals{std::string()};
@@ -77,7 +73,7 @@ Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) 
 // (text, separator, most splits), from the end.
 Result<Vals> SplitFromEnd(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments.first(2));
-  if (texts.size() < 2) return NoText(evaluator);
+  if (texts.size() < 2) return UnknownText(evaluator);
   const auto& [text, separator] = std::pair(texts[0], texts[1]);
   if (separator.empty()) return evaluator.Unsupported("splits text at empty text");
   FLAMBEAU_TRY(int64_t left, MostOf(evaluator, arguments, 2));
@@ -95,7 +91,7 @@ Result<Vals> SplitLines(Evaluator& evaluator, const Node&, Arguments arguments) 
   constexpr std::string_view kEnds = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
   const auto texts = Texts(arguments.first(1));
   const auto keeps = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
-  if (texts.empty() || !keeps) return NoText(evaluator);
+  if (texts.empty() || !keeps) return UnknownText(evaluator);
   const std::string& text = texts[0];
   Vals lines;
   size_t begin = 0;
@@ -111,7 +107,7 @@ Result<Vals> SplitLines(Evaluator& evaluator, const Node&, Arguments arguments) 
 Result<Vals> ExpandTabs(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments.first(1));
   const auto width = arguments.size() > 1 ? arguments[1].AsInt() : std::optional<int64_t>(8);
-  if (texts.empty() || !width) return NoText(evaluator);
+  if (texts.empty() || !width) return UnknownText(evaluator);
   std::string out;
   for (const char letter : texts[0]) {
     if (letter != '\t') {
@@ -137,25 +133,10 @@ bool LessOrEqual(int order) { return order <= 0; }
 bool Greater(int order) { return order > 0; }
 bool GreaterOrEqual(int order) { return order >= 0; }
 
-// (separator, list)
-Result<Vals> Join(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto* separator = arguments[0].As<std::string>();
-  const auto* list = arguments.size() > 1 ? arguments[1].As<ListVal>() : nullptr;
-  if (separator == nullptr || list == nullptr) return NoText(evaluator);
-  const auto texts = Texts(evaluator.heap()[list->cell].elements);
-  if (texts.size() != evaluator.heap()[list->cell].elements.size()) return NoText(evaluator);
-  std::string joined;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    joined += (i > 0 ? *separator : "") + texts[i];
-    if (joined.size() > Evaluator::kMaxLength) return evaluator.TooLong();
-  }
-  return Vals{joined};
-}
-
 // (text, old, new, most)
 Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
-  if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
+  if (texts.size() < 3 || texts[1].empty()) return UnknownText(evaluator);
   FLAMBEAU_TRY(int64_t left, MostOf(evaluator, arguments, 3));
   const std::string& text = texts[0];
   std::string out;
@@ -202,7 +183,7 @@ Result<Vals> LastIndex(Evaluator& evaluator, const Node& node, Arguments argumen
 template <bool kStart>
 Result<Vals> Borders(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto texts = Texts(arguments);
-  if (texts.size() < 2) return NoText(evaluator);
+  if (texts.size() < 2) return UnknownText(evaluator);
   const auto size = static_cast<int64_t>(texts[0].size());
   const auto within = Part(arguments, size);
   if (!within) return evaluator.Unsupported("looks at a part of text that is known at run time only");
@@ -215,7 +196,7 @@ Result<Vals> Borders(Evaluator& evaluator, const Node& node, Arguments arguments
 
 Result<Vals> Ord(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
-  if (texts.empty() || texts[0].size() != 1) return NoText(evaluator);
+  if (texts.empty() || texts[0].size() != 1) return UnknownText(evaluator);
   return Vals{int64_t{static_cast<unsigned char>(texts[0][0])}};
 }
 Result<Vals> Chr(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -234,44 +215,6 @@ Result<Vals> Digits(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{fmt::format("{}0{}{}", *number < 0 ? "-" : "", kPrefix, digits)};
 }
 
-// A value as a directive says; integers are cut to, and floats written as, the C types of TorchScript.
-Result<std::string> Formatted(Evaluator& evaluator, const Node& node, char directive, const Val& value) {
-  if (directive == 's' || value.Is<NumberVal>()) return TextOf(evaluator, value);
-  const auto* number = value.As<double>();
-  const auto integer = value.Is<int64_t>() ? value.AsInt() : std::nullopt;
-  if (number == nullptr && !integer) return evaluator.Raise(node, fmt::format("formats by '%{}' what is no number", directive));
-  if (directive == 'f') return fmt::format("{:f}", static_cast<float>(number != nullptr ? *number : static_cast<double>(*integer)));
-  if (integer) return fmt::format("{}", *integer);
-  if (!(std::abs(*number) < 2147483648.0)) return evaluator.Unsupported(fmt::format("formats a float by '%{}' that is no int of C", directive));
-  return fmt::format("{}", static_cast<int64_t>(*number));
-}
-
-// "%d of %s": the directives without widths.
-Result<Vals> PercentFormat(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const auto* pattern = arguments[0].As<std::string>();
-  if (pattern == nullptr) return NoText(evaluator);
-  Vals values(arguments.begin() + 1, arguments.end());
-  if (values.size() == 1 && values[0].Is<TupleVal>()) values = Vals(*values[0].As<TupleVal>()->elements);
-  std::string out;
-  size_t next = 0;
-  for (size_t i = 0; i < pattern->size(); ++i) {
-    if ((*pattern)[i] != '%' || i + 1 == pattern->size()) {
-      out += (*pattern)[i];
-      continue;
-    }
-    const char directive = (*pattern)[++i];
-    if (directive == '%') {
-      out += '%';
-      continue;
-    }
-    if (std::string_view("dsif").find(directive) == std::string_view::npos || next == values.size())
-      return evaluator.Unsupported(fmt::format("formats text by '%{}'", directive));
-    FLAMBEAU_TRY(const std::string part, Formatted(evaluator, node, directive, values[next++]));
-    out += part;
-  }
-  return Vals{out};
-}
-
 constexpr BuiltinRow kRows[] = {
     {"aten::bin", &Digits<'b'>},
     {"aten::chr", &Chr},
@@ -281,13 +224,11 @@ constexpr BuiltinRow kRows[] = {
     {"aten::ge", &Ordered<&GreaterOrEqual>},
     {"aten::gt", &Ordered<&Greater>},
     {"aten::hex", &Digits<'x'>},
-    {"aten::join", &Join},
     {"aten::le", &Ordered<&LessOrEqual>},
     {"aten::lstrip", &Strip<true, false>},
     {"aten::lt", &Ordered<&Less>},
     {"aten::oct", &Digits<'o'>},
     {"aten::ord", &Ord},
-    {"aten::percentFormat", &PercentFormat},
     {"aten::replace", &Replace},
     {"aten::rfind", &Find<true>},
     {"aten::rindex", &LastIndex},
