@@ -138,4 +138,11 @@ def frequencies(self, x, y, n):
     return torch.fft.fftfreq(x.size(1)) + torch.fft.fftfreq(y.size(1), 0.3), torch.fft.rfftfreq(x.size(1) + 1, d=2.0, dtype=torch.float64) * n
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, others=[(x(3, 5), x(3, 5), torch.tensor(n)) for n in (0, 1, 3)])
+def pools_to_no_bins(self, x, y, n):
+    image, bins = torch.stack([x, y]).unsqueeze(0), int(n)
+    area = F.interpolate(image, size=(bins, 2), mode="area"), F.adaptive_avg_pool1d(x, bins)
+    return area, F.adaptive_max_pool2d(image, (3, bins)), F.adaptive_max_pool2d(image, (bins, 1), return_indices=True)[1]
+
+
 test_program = case.test()

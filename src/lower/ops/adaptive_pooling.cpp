@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lower/op.h"
+#include "lower/ops/geometry.h"
 #include "lower/ops/spatial.h"
 #include "lower/ops/windows.h"
 
@@ -21,7 +22,8 @@ Tensor AveragingMatrix(Lowering& to, Dim bins, Dim size, DType dtype) {
     }
     return to.ConstantFloats(weights, dtype, Ints{*n, *o});
   }
-  const Tensor one = to.ConstantInt(1), total = to.Number(size), count = to.Number(bins);
+  const Tensor one = to.ConstantInt(1), total = to.Number(size);
+  const Tensor count = to.Number(AtLeastOne(to, bins));
   auto range = [&](Dim limit) { return to.Range(to.ConstantInt(0), to.Number(limit), one); };
   const Tensor bin = range(bins), element = to.UnsqueezeAt(range(size), {1});
   const Tensor begin = to.Div(to.Mul(bin, total), count);

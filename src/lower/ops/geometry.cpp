@@ -18,6 +18,8 @@ Dim FromFront(Lowering& to, Dim position, Dim size) {
   return {exprs.Select(exprs.Less(position.expr, exprs.Constant(0)), shifted.expr, position.expr)};
 }
 
+Dim AtLeastOne(Lowering& to, Dim size) { return {to.exprs().Max(size.expr, to.exprs().Constant(1))}; }
+
 Dims InferSize(Lowering& to, Dims wanted, Dim count) {
   Dim rest = to.Of(1);
   Dim* open = nullptr;

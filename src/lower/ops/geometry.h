@@ -20,6 +20,8 @@ Dims BroadcastDims(Lowering& to, const Dims& a, const Dims& b);
 // The tensors expanded to the sizes that they broadcast to.
 TensorList Broadcast(Lowering& to, TensorList tensors);
 
+// To divide by: onnxruntime divides nothing by a 0 either, and by no constant 0 even where nothing runs.
+Dim AtLeastOne(Lowering& to, Dim size);
 // 0, 1, …, count - 1 as int64.
 Tensor Iota(Lowering& to, Dim count);
 // All elements in one dimension.

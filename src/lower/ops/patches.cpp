@@ -138,13 +138,14 @@ PositionTable TableOfSizes(Lowering& to, const Dims& sizes, const Dims& counts) 
   PositionTable table{to.Reshape(to.ConstantInt(0), to.ConstantInts({1, 1})), to.Of(1), to.Of(1)};
   const Tensor one = to.ConstantInt(1);
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    const Tensor size = to.Number(sizes[axis]), count = to.Number(counts[axis]);
+    const Dim divisor = AtLeastOne(to, counts[axis]);
+    const Tensor size = to.Number(sizes[axis]), count = to.Number(divisor);
     const Tensor bin = to.UnsqueezeAt(Iota(to, counts[axis]), {1});
     const Tensor begin = to.Div(to.Mul(bin, size), count);
     const Tensor end = to.Div(to.Add(to.Mul(to.Add(bin, one), size), to.Sub(count, one)), count);
     Dim longest = to.Of(1);
     if (sizes[axis] != counts[axis])
-      longest = to.Plus(longest, Dim{to.exprs().CeilDiv(sizes[axis].expr, counts[axis].expr)});
+      longest = to.Plus(longest, Dim{to.exprs().CeilDiv(sizes[axis].expr, divisor.expr)});
     const Tensor within = to.Min({to.Add(begin, Iota(to, longest)), to.Sub(end, one)});
     // (bins, 1, elements, 1) and (new bins, 1, new elements).
     const Tensor before = to.UnsqueezeAt(to.Mul(table.positions, size), {1, 3});

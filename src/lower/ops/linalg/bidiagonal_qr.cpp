@@ -263,7 +263,7 @@ Method::Place Method::LastBlock(const Tensor& beside, const Tensor& before) cons
 
 Method::Order Method::OrderOf(const Place& place, const Tensor& forward) const {
   auto wrapped = [&](const Tensor& if_forward, const Tensor& otherwise) {
-    return to.Mod(to.Where(forward, if_forward, otherwise), AtLeastOne(to, n));
+    return to.Mod(to.Where(forward, if_forward, otherwise), to.Number(AtLeastOne(to, n)));
   };
   const Tensor onwards = to.Add(place.begin, on.indices), since = to.Sub(on.indices, place.begin);
   const Tensor rows = to.Sub(place.end, on.indices), edges = to.Sub(to.Sub(place.end, one), on.indices);

@@ -74,7 +74,7 @@ Balanced Balance(Lowering& to, Tensor a) {
   };
   auto count = [&](const Tensor& where) { return to.ReduceSum(to.CastTo(where, DType::kFloat64), last, {.keepdims = 1}); };
   const auto states = RepeatWhile(to, to.Mul(size, to.ConstantInt(kPasses)), {yes, permuted, permutation, no}, [&](const Tensor& k, const std::vector<Tensor>& states) {
-    const Tensor i = to.Mod(k, AtLeastOne(to, n)), is_this = to.Equal(indices, i);
+    const Tensor i = to.Mod(k, to.Number(AtLeastOne(to, n))), is_this = to.Equal(indices, i);
     const Tensor column = length(ColumnAt(to, states[1], i)), row = length(RowAt(to, states[1], i));
     // The power of 2 with which the column becomes about as long as the row.
     const Tensor up = count(to.Less(to.Mul(powers, column), to.Mul(row, half)));

@@ -80,7 +80,7 @@ Tensor Largest(Lowering& to, Tensor x) {
 // `turn` gives the states after a round and what it found.
 using Turn = std::function<std::pair<std::vector<Tensor>, Tensor>(const Tensor& partners, const std::vector<Tensor>& states)>;
 std::vector<Tensor> Sweeps(Lowering& to, Dim n, std::vector<Tensor> states, const Turn& turn) {
-  const Tensor size = AtLeastOne(to, n), indices = Iota(to, n);
+  const Tensor size = to.Number(AtLeastOne(to, n)), indices = Iota(to, n);
   states.insert(states.begin(), {to.ConstantOf(true, DType::kBool), Double(to, 0)});
   states = RepeatWhile(to, to.Mul(to.Number(n), to.ConstantInt(kMaxSweeps)), std::move(states),
                        [&](const Tensor& k, const std::vector<Tensor>& states) {

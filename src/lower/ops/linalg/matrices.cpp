@@ -36,8 +36,6 @@ Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j) {
   return to.Where(to.Equal(indices, i), j, to.Where(to.Equal(indices, j), i, indices));
 }
 
-Tensor AtLeastOne(Lowering& to, Dim size) { return to.Number({to.exprs().Max(size.expr, to.exprs().Constant(1))}); }
-
 Tensor Any(Lowering& to, Tensor condition) {
   const Tensor count = to.ReduceSum(to.CastTo(condition, DType::kInt64), {}, {.keepdims = 0});
   return to.Greater(count, to.ConstantInt(0));

@@ -25,8 +25,6 @@ Tensor Pick(Lowering& to, Tensor vector, Tensor index);
 Tensor BesideDiagonal(Lowering& to, Tensor matrix);
 // Indices with i and j exchanged.
 Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j);
-// The number, or 1: onnxruntime divides by no constant 0, not even where nothing runs.
-Tensor AtLeastOne(Lowering& to, Dim size);
 // Whether it holds for any element.
 Tensor Any(Lowering& to, Tensor condition);
 // By which LAPACK chooses pivots; of complex numbers, the sum of their parts' sizes.

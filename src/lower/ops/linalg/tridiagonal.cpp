@@ -38,7 +38,7 @@ Tridiagonal Reduce(Lowering& to, Tensor a, bool upper) {
   if (upper) {
     const auto [diagonal, beside, q] = Reduce(to, Reversed(to, Reversed(to, a, axis), axis + 1), false);
     // The absent element stays last.
-    const Tensor shifted = to.Gather(beside, to.Mod(to.Add(Iota(to, n), to.Sub(to.Number(n), to.ConstantInt(1))), AtLeastOne(to, n)), {.axis = axis});
+    const Tensor shifted = to.Gather(beside, to.Mod(to.Add(Iota(to, n), to.Sub(to.Number(n), to.ConstantInt(1))), to.Number(AtLeastOne(to, n))), {.axis = axis});
     return {Reversed(to, diagonal, axis), Reversed(to, shifted, axis), Reversed(to, Reversed(to, q, axis), axis + 1)};
   }
   const Hessenberg reduced = ReduceToHessenberg(to, a);
