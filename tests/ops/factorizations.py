@@ -137,6 +137,7 @@ CASES = [
     *[case(torch.cholesky_inverse, triangle(4, 4, upper=upper), upper=upper, dynamic=False, **FIXED) for upper in (False, True)],
     *[case(linalg.solve_triangular, triangle(3, 3, upper=upper), floats(3, 3), upper=upper, left=left, unitriangular=unit, **FIXED, **CLOSE) for upper in (False, True) for left in (False, True) for unit in (False, True)],
     case(linalg.solve_triangular, triangle(2, 1, 3, 3), floats(4, 3, 2), upper=False, dynamic=False, **FIXED),
+    *[case(linalg.solve_triangular, triangle(3, 3).to(own), floats(3, 2).to(other), upper=False, dynamic=False, **FIXED, **CLOSE) for own, other in ((torch.float32, torch.float64), (torch.float64, torch.float32), (torch.complex64, torch.float32))],
     *[case(torch.triangular_solve, floats(3, 2), triangle(3, 3, upper=upper), upper=upper, transpose=transpose, **FIXED) for upper in (False, True) for transpose in (False, True)],
     # LU
     *square(linalg.lu_factor), *square(linalg.lu_factor_ex), *square(linalg.lu), *square(lambda a: torch.lu(a, get_infos=True), name="torch.lu"),

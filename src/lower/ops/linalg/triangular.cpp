@@ -66,7 +66,9 @@ Tensor SolveTriangle(Lowering& to, Tensor a, Tensor b, Triangle triangle) {
 
 namespace {
 
+// Of another dtype, PyTorch copies the right side into one of the matrix's.
 Tensor SolveTriangular(Lowering& to, Tensor self, Tensor b, bool upper, bool left, bool unitriangular) {
+  b = to.CastTo(b, self.dtype());
   if (!left) {
     // X·A = B is Aᵀ·Xᵀ = Bᵀ.
     return Transposed(to, SolveTriangular(to, Transposed(to, self), Transposed(to, b), !upper, true, unitriangular));
