@@ -66,6 +66,8 @@ fuzz: build
 	$(PY) fuzz/generated_programs.py --seconds $(SECONDS_EACH)
 	$(PY) fuzz/stateful_modules.py --seconds $(SECONDS_EACH)
 	$(PY) fuzz/aliased_lists.py --seconds $(SECONDS_EACH)
+	$(PY) fuzz/scripted_modules.py --seconds $(SECONDS_EACH)
+	$(PY) fuzz/layers.py --seconds $(SECONDS_EACH)
 
 env:
 	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"
