@@ -298,12 +298,16 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
   if (tensor.dtype() != recorded.dtype) {
     if (IsMistyped(aten_->op(node)) || FollowsMistyped(node)) return Mistyped(node, tensor);
-    if (!poisoned() && IsOfWrite(*aten_, node))
-      Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
-    else if (!poisoned())
-      ReportDifference(node, fmt::format("the translation gives {} where the program has {}",
-                       Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
-    return tensor;
+    const bool is_of_write = IsOfWrite(*aten_, node);
+    if (!is_of_write || Info(tensor.dtype()).category > Info(recorded.dtype).category || poisoned()) {
+      if (!poisoned() && is_of_write)
+        Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
+      else if (!poisoned())
+        ReportDifference(node, fmt::format("the translation gives {} where the program has {}",
+                         Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
+      return tensor;
+    }
+    tensor = CastTo(tensor, recorded.dtype);  // as PyTorch does what it has computed, into what `out` can hold
   }
   if (!recorded.ranked) return tensor;
   if (FollowsMistyped(node)) {

@@ -226,4 +226,13 @@ class OutputIsAPartOfATensor(nn.Module):
         return whole
 
 
+@case(x(3), torch.tensor([1, 2, 4]))
+class JoinsOfAnotherDtype(nn.Module):
+    def forward(self, x, i):
+        made = torch.cat([i, i], out=torch.empty(0)), torch.stack([i, i + 1], out=torch.empty(0, dtype=torch.float64)), torch.hstack([i, i], out=torch.empty(0, dtype=torch.int32))
+        mixed = torch.cat([x, i.double()], out=torch.empty(0)), torch.vstack([i, i], out=torch.empty(0)), torch.column_stack([i, i], out=torch.empty(0))
+        pairs = torch.outer(i, i, out=torch.empty(0)), torch.kron(i, i, out=torch.empty(0)), torch.diff(i, out=torch.empty(0)), torch.max(i, i * 2, out=torch.empty(0))
+        return made, mixed, pairs, torch.std(x.double(), 0, out=torch.empty(0))
+
+
 test_program = case.test()
