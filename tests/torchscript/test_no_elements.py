@@ -1,8 +1,12 @@
 """Operators on tensors that have no elements when the model runs."""
 
+from typing import List
+
+import flambeau
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
+from torch import Tensor, nn
 
 case = Cases()
 
@@ -18,3 +22,18 @@ def distances_of_rows_without_elements(self, x, p):
 
 
 test_program = case.test()
+
+
+class OfEmptyLists(nn.Module):
+    def forward(self, x: Tensor):
+        numbers: List[int] = []
+        flags: List[bool] = []
+        floats: List[float] = []
+        return x[torch.tensor(numbers)], torch.tensor(flags), torch.tensor(floats), torch.tensor([numbers, numbers])
+
+
+def test_tensors_of_empty_lists_are_of_the_types_of_the_lists():
+    scripted = torch.jit.script(OfEmptyLists())
+    ours = flambeau.export(scripted, (x(3, 4),), verbose=False)(x(3, 4))
+    for own, theirs in zip(ours, scripted(x(3, 4)), strict=True):
+        assert (own.dtype, own.shape) == (theirs.dtype, theirs.shape)

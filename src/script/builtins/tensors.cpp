@@ -8,13 +8,17 @@
 #include <numeric>
 
 #include "aten/strides.h"
+#include "reader/torchscript/types.h"
 #include "script/builtins/builtins.h"
 #include "script/rows.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
 
+using torchscript::IsKind;
 using torchscript::Node;
+using torchscript::TypeKind;
+using torchscript::TypePtr;
 
 namespace {
 
@@ -282,6 +286,16 @@ bool RowsAtRunTime(Evaluator& evaluator, const Val& value) {
          std::ranges::any_of(rows, [&](const Val& row) { return heap[row.As<ListVal>()->cell].of_numbers; });
 }
 
+// Of no numbers, TorchScript makes what the type of the list says; only Python makes floats of them.
+Result<Val> EmptyTensor(Emitter& emit, const Node& node, DType floats) {
+  TypePtr type = node.inputs[0]->type;
+  while (IsKind(type, TypeKind::kList) && !type->elements.empty()) type = type->elements[0];
+  const DType dtype = IsKind(type, TypeKind::kInt)    ? DType::kInt64
+                      : IsKind(type, TypeKind::kBool) ? DType::kBool
+                                                                                : floats;
+  return emit.NumbersTensor({}, dtype);
+}
+
 Result<Vals> MakeTensor(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (MakesTensorOfTensors(node)) return evaluator.Raise(node, "makes a tensor of a list of tensors, where PyTorch wants numbers");
   Emitter& emit = evaluator.emit();
@@ -320,7 +334,7 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node& node, Arguments argume
   if (flat.sizes.empty()) {
     FLAMBEAU_TRY(tensor, emit.NumberTensor(flat.numbers[0], floats));
   } else {
-    FLAMBEAU_TRY(tensor, emit.NumbersTensor(flat.numbers, floats));
+    FLAMBEAU_TRY(tensor, flat.numbers.empty() ? EmptyTensor(emit, node, floats) : emit.NumbersTensor(flat.numbers, floats));
     if (flat.sizes.size() > 1) {
       Vals sizes;
       for (const int64_t size : flat.sizes) sizes.emplace_back(size);
