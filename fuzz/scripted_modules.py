@@ -30,7 +30,7 @@ from campaign import DISAGREES, Disagreement, Refusal, campaign
 from checked_modules import CAPTURES, OPSETS, Subject, World, check, limited
 from drawing import Defined
 
-SIZES = (3, 5, 2)
+SIZES = ((3, 5, 2), (3, 5, 2), (3, 5, 1), (1, 3, 4), (2, 0, 3))
 INPUTS = {
     "x": "Tensor",
     "y": "Tensor",
@@ -101,7 +101,7 @@ class Draw:
     def __init__(self, chance: random.Random, capture: str, folder: pathlib.Path) -> None:
         self.chance, self.capture, self.folder = chance, capture, folder
         constants = {"given": chance.random() < 0.5, "count": chance.randint(0, 4), "factor": chance.choice((0.5, 2.0, -1.5)), "choice": chance.random() < 0.5}
-        self.worlds = [world_of(chance, size, constants) for size in SIZES]
+        self.worlds = [world_of(chance, size, constants) for size in chance.choice(SIZES)]
         self.training = chance.random() < 0.25
         self.kinds: dict[str, str] = {name: KINDS_OF_INPUTS.get(name, "tensor") for name in INPUTS if name != "couple" and (capture == "script" or name not in OF_SCRIPTS)}
         self.values: World = dict(self.worlds[0])

@@ -234,8 +234,8 @@ for {j} in range(ends.size(0)):
     begin = end
 {new} = torch.stack(parts_of)"""),
     ("tensor", """
-values, places = {f}.flatten().topk(min(abs({int}), {f}.numel()))
+places = {f}.flatten().argsort(stable=True)[: abs({int})]
 {new} = torch.zeros({f}.numel())
-{new}[places] = values
+{new}[places] = {f}.flatten()[places]
 {new} = {new}.view({f}.shape)"""),
 )
