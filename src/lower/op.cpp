@@ -187,7 +187,7 @@ std::optional<Dims> ArgumentView::AsDims() const {
     }
     const auto* operand = std::get_if<Operand>(&element);
     const auto dim = operand ? DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index))) : std::nullopt;
-    if (!dim) return Mismatch("a list of integers, as many as the conversion knows");
+    if (!dim) return Mismatch("a list of integers, whose length the conversion knows");
     dims.push_back(*dim);
   }
   const size_t length = SchemaLength(to_, node_, index_);

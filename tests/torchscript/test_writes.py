@@ -1,8 +1,10 @@
 """Writes by index and in place: in straight lines, under conditions, in loops, to the state of modules."""
 
+import flambeau
+import pytest
 import torch
 from cases import Cases, x
-from torch import nn
+from torch import Tensor, nn
 
 
 case = Cases()
@@ -236,3 +238,17 @@ class JoinsOfAnotherDtype(nn.Module):
 
 
 test_program = case.test()
+
+
+class PartsOfWhatIsMadeToFit(nn.Module):
+    def forward(self, x: Tensor, z: Tensor):
+        rows = [x + 1]
+        if x.size(0) == 2:
+            rows.extend(list(z.split(2)))
+        torch.sigmoid(x, out=z)
+        return rows
+
+
+def test_parts_of_an_output_that_is_made_to_fit_may_have_been_written():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="may share its memory"):
+        flambeau.export(torch.jit.script(PartsOfWhatIsMadeToFit()), (x(3, 4), x(3, 2, 4)), input_names=["x", "z"], dynamic_axes={"x": {0: "n"}, "z": {0: "n"}})

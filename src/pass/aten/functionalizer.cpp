@@ -328,7 +328,7 @@ void Functionalizer::BindResult(ValueId result, ValueId tensor) {
   const bool is_meant = view != storages_.Root(view) || (AreComputed(exprs, given) && storages_.HasViews(view));
   if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) {
     const bool is_empty = std::ranges::any_of(given, [&](Expr size) { return exprs.AsConstant(size) == 0; });
-    if (!is_empty && !storages_.IsAlone(tensor)) storages_.SetDoubtful(storages_.StorageOf(tensor));  // others see some of what is written
+    if (!is_empty && !storages_.IsAlone(tensor)) storages_.SetOverwritten(storages_.StorageOf(tensor));  // others see some of what is written
     storages_.Detach(tensor, result);
   }
   storages_.SetSame(result, tensor);

@@ -428,6 +428,16 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
   maybe_written_ = std::max(maybe_written_, storage.any_of);
 }
 
+void Storages::SetOverwritten(StorageId storage) {
+  SetDoubtful(storage);
+  for (const StorageId other : std::vector(storages_[storage].linked)) {
+    const auto shares = [&](const Link& link) { return link.storage == storage && !link.if_one; };
+    if (std::ranges::any_of(storages_[other].links, shares)) SetDoubtful(other);
+  }
+  ++writes_;
+  if (storages_[storage].alone_until) maybe_written_ = std::max(maybe_written_, storages_[storage].any_of);
+}
+
 std::optional<Expr> Storages::Offset(ViewId view) const {
   Expr offset = graph_.context().exprs().Constant(0);
   for (; views_[view].parent; view = views_[view].parent) {

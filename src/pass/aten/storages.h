@@ -152,6 +152,8 @@ class Storages {
   std::vector<StorageId> DoubtfulSince(const Storages& before) const;
   // That it may have.
   void SetDoubtful(StorageId storage) { storages_.Edit(storage).doubtful = true; }
+  // It was written, and nobody knows where: so may all have been that may share its memory.
+  void SetOverwritten(StorageId storage);
   // The first name of the tensor object that `tensor` is a name of.
   ValueId FirstName(ValueId tensor);
   // The tensor object that `tensor` is a name of.

@@ -290,10 +290,7 @@ bool RowsAtRunTime(Evaluator& evaluator, const Val& value) {
 Result<Val> EmptyTensor(Emitter& emit, const Node& node, DType floats) {
   TypePtr type = node.inputs[0]->type;
   while (IsKind(type, TypeKind::kList) && !type->elements.empty()) type = type->elements[0];
-  const DType dtype = IsKind(type, TypeKind::kInt)    ? DType::kInt64
-                      : IsKind(type, TypeKind::kBool) ? DType::kBool
-                                                                                : floats;
-  return emit.NumbersTensor({}, dtype);
+  return emit.NumbersTensor({}, IsKind(type, TypeKind::kInt) ? DType::kInt64 : IsKind(type, TypeKind::kBool) ? DType::kBool : floats);
 }
 
 Result<Vals> MakeTensor(Evaluator& evaluator, const Node& node, Arguments arguments) {
