@@ -25,6 +25,7 @@ class Inference : private Lowering {
   Inference(const Graph& aten, Graph* scratch, Sink* sink, const CustomOperators* custom = nullptr, int opset = 0);
 
   using Lowering::set_default_dtype;
+  using Lowering::set_torch_version;
 
   // A result of a node: a constant number, or a type.
   using Inferred = std::variant<Type, Scalar>;

@@ -122,6 +122,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   to.set_widens_for_runtime(options.widens_for_runtime);
   to.set_narrows_weights(options.narrows_weights);
   to.set_default_dtype(program.default_dtype);
+  to.set_torch_version(program.torch_version);
   std::vector<ValueId> inputs = AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 

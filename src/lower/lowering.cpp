@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 
 #include "aten/pure_form.h"
@@ -43,6 +44,14 @@ Tensor Lowering::ValueOf(ValueId aten_value) {
   const flambeau::Value& value = (*aten_)[aten_value];
   if (value.kind == ValueKind::kConstant) return known = Weight(value.data, value.name);
   return {};  // None
+}
+
+void Lowering::set_torch_version(std::string_view version) {
+  release_ = {};
+  const char* end = version.data() + version.size();
+  int major{}, minor{};
+  const auto [dot, error] = std::from_chars(version.data(), end, major);
+  if (error == std::errc() && dot != end && *dot == '.' && std::from_chars(dot + 1, end, minor).ec == std::errc()) release_ = {major, minor};
 }
 
 void Lowering::SetValue(ValueId aten_value, Tensor tensor) {

@@ -94,6 +94,9 @@ class Lowering : public onnx::Builder {
   // What torch makes of Python's floats where nothing else is said: torch.get_default_dtype() at the capture.
   DType default_dtype() const { return default_dtype_; }
   void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
+  // Whether it was captured by this release of torch, or a newer one: false where that is not known.
+  bool IsCapturedFrom(int major, int minor) const { return release_ >= std::pair(major, minor); }
+  void set_torch_version(std::string_view version);  // "2.14.1+cpu"
   // The tensor cast to a floating dtype if it is an integer or bool.
   Tensor ToFloat(Tensor tensor) { return CastTo(tensor, FloatDtype({tensor})); }
   // A number as a 0-d value of that dtype.
@@ -167,6 +170,7 @@ class Lowering : public onnx::Builder {
   std::unordered_map<Symbol, Callee> callees_;
   bool narrows_weights_ = false;
   DType default_dtype_ = DType::kFloat32;
+  std::pair<int, int> release_;
   // By the bytes that a weight is of: their source, the first of them, how many.
   std::map<std::tuple<std::shared_ptr<const DataSource>, uint64_t, uint64_t, DType, DType>, std::optional<TensorData>> narrowed_;
   // Values of which the capture recorded wrong types, and what was made of them: their types are those of the translation.

@@ -25,6 +25,7 @@ Emitter::Emitter(Program::Impl& program, Heap& heap, Sink& sink, const lower::Cu
       functionalizer_(graph_, sink, Functionalizer::BodyInputs::kWritable),
       inference_(graph_, &scratch_, &sink, &custom, opset) {
   inference_.set_default_dtype(program.default_dtype);
+  inference_.set_torch_version(program.torch_version);
   open_.push_back({graph_.main(), {}});
 }
 

@@ -437,3 +437,20 @@ def test_isinstance_tells_a_number_from_a_tensor(model, given, other):
     program = flambeau.onnx.export(scripted, (x(2, 3), given), None, dynamo=False)
     for y in (given, given if other is None else other):
         torch.testing.assert_close(program(x(2, 3), y)[0], scripted(x(2, 3), y))
+
+
+class Ranges(torch.nn.Module):
+    def forward(self, n: torch.Tensor):
+        end = float(n)
+        return torch.arange(5.5, dtype=torch.int64), torch.arange(-0.5, end, dtype=torch.int64), torch.arange(end, 0.5, -1.5, dtype=torch.int64)
+
+
+# As the releases themselves give them, for 2.5.
+COUNTED = {"2.13.0": ([0, 1, 2, 3, 4], [0, 1], [2, 1]), "2.14.1+cpu": ([0, 1, 2, 3, 4, 5], [0, 1, 2], [2, 1])}
+
+
+@pytest.mark.parametrize("release", COUNTED)
+def test_ranges_of_floats_to_int64_are_those_of_the_release(release, monkeypatch):
+    monkeypatch.setattr(torch, "__version__", release)
+    program = flambeau.export(torch.jit.script(Ranges()), (torch.tensor(1.5),), verbose=False)
+    assert [each.tolist() for each in program(torch.tensor(2.5))] == list(COUNTED[release])

@@ -88,17 +88,18 @@ Tensor ArangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::opti
                   Unused) {
   const bool floating = start.is_floating() || end.is_floating() || step.is_floating();
   const DType result = dtype.value_or(floating ? to.default_dtype() : DType::kInt64);
+  const bool truncates_before = result == DType::kInt64 && !to.IsCapturedFrom(2, 14);
   const bool constant = start.is_constant() && end.is_constant() && step.is_constant();
   if (constant && (floating || IsFloating(result))) {
-    // PyTorch counts in floats, then truncates both numbers to an integer dtype; for int64 it truncates all before.
-    auto counted = [&](const Scalar& number) { return result == DType::kInt64 ? std::trunc(number.AsDouble()) : number.AsDouble(); };
+    // PyTorch counts in floats, then truncates both numbers to an integer dtype.
+    auto counted = [&](const Scalar& number) { return truncates_before ? std::trunc(number.AsDouble()) : number.AsDouble(); };
     const double count = std::ceil((counted(end) - counted(start)) / counted(step));
     const double first = IsFloating(result) ? start.AsDouble() : std::trunc(start.AsDouble());
     const double delta = IsFloating(result) ? step.AsDouble() : std::trunc(step.AsDouble());
     if (count <= static_cast<double>(kMaxStoredElements))
       return StoredRange(to, first, delta, static_cast<int64_t>(std::max(count, 0.0)), result);
   }
-  if (floating && !IsFloating(result) && result != DType::kInt64) return TruncatedRange(to, start, end, step, result);
+  if (floating && !IsFloating(result) && !truncates_before) return TruncatedRange(to, start, end, step, result);
   // In the widest dtype, so that rounding is that of PyTorch's accumulation.
   const DType wide = floating && result != DType::kInt64 ? DType::kFloat64 : DType::kInt64;
   return to.CastTo(to.Range(to.NumberOf(start, wide), to.NumberOf(end, wide), to.NumberOf(step, wide)), result);
