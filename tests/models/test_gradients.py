@@ -319,3 +319,22 @@ def test_gradients_in_the_mode_of_the_caller(kind):
     flambeau.verify(program, (torch.randn(4, 2),), reference=model)
     with torch.no_grad(), pytest.raises(flambeau.errors.CaptureError, match="does not run on these arguments"):
         flambeau.export(model, (torch.randn(5, 2),))
+
+
+class OfALoss(nn.Module):
+    def __init__(self, reduction, beta):
+        super().__init__()
+        self.reduction, self.beta = reduction, beta
+
+    def forward(self, x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            loss = F.smooth_l1_loss(x, torch.ones_like(x), reduction=self.reduction, beta=self.beta)
+            return torch.autograd.grad((loss * torch.arange(1.0, 1.0 + loss.numel())).sum(), x)[0]
+
+
+@pytest.mark.parametrize(("reduction", "beta"), [("none", 1.0), ("mean", 0.5), ("sum", 2.0)])
+def test_gradients_of_a_smooth_loss_at_nan(reduction, beta):
+    """PyTorch's kernel gives NaN, where its decomposition gives 0."""
+    model, x = OfALoss(reduction, beta), torch.tensor([math.nan, 0.9, 1.0, 1.5, 2.0, 4.0, -4.0, math.inf])
+    torch.testing.assert_close(quiet(model, (x,), None)(x)[0], model(x), equal_nan=True)

@@ -125,6 +125,13 @@ def _cdist_backward(gradient: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, 
     return (gradient * torch.where(apart, slope / distance.pow(p - 1), 0)).sum(-2)
 
 
+def _smooth_l1_loss_backward(gradient: torch.Tensor, input: torch.Tensor, target: torch.Tensor, reduction: int, beta: float) -> torch.Tensor:
+    """Of a NaN, NaN: torch's own form asks for the sign, and makes 0 of it."""
+    difference = input - target
+    share = gradient / input.numel() if reduction == 1 else gradient
+    return torch.where(difference <= -beta, -share, torch.where(difference >= beta, share, share * difference / beta))
+
+
 def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The loss, and which classes are targets: those before the first -1."""
     x, classes = torch.atleast_2d(input), torch.atleast_2d(target)
@@ -160,4 +167,5 @@ _OURS: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.avg_pool2d_backward.default: _avg_pool_backward,
     torch.ops.aten.avg_pool3d_backward.default: _avg_pool_backward,
     torch.ops.aten.convolution_backward.default: _convolution_backward,
+    torch.ops.aten.smooth_l1_loss_backward.default: _smooth_l1_loss_backward,
 }
