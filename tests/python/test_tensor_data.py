@@ -111,3 +111,20 @@ def test_tensors_are_as_before_afterwards():
     flambeau.export(model_of(written), (torch.randn(2, 3, 4),))
     assert "data" not in vars(torch.Tensor) and "new" not in vars(torch.Tensor)
     assert torch.Tensor.__deepcopy__.__module__ == torch.Tensor.__reduce_ex__.__module__ == "torch._tensor"
+
+
+class OfAnotherDtype(torch.nn.Module):
+    def forward(self, x):
+        view = x.view(-1)
+        self.held = x
+        self.held.data = x.shape[0] + torch.arange(x.shape[0])
+        self.held.mul_(2)
+        return self.held, x + 1, view * 2
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_data_of_another_dtype(capture):
+    program = flambeau.export(OfAnotherDtype(), (torch.randn(3, 2),), dynamic_shapes=({0: "n"},), capture=capture)
+    x = torch.randn(5, 2)
+    for given, expected in zip(program(x), OfAnotherDtype()(x.clone()), strict=True):
+        torch.testing.assert_close(given, expected)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, set_proxy_slot
 
 from ..replaced_functions import Replacements
 
@@ -16,9 +16,12 @@ __all__ = ["seen_data"]
 
 def _assign(tensor: torch.Tensor, value: torch.Tensor) -> None:
     if (tensor.dtype, tensor.device) != (value.dtype, value.device):  # no operator does that; modules do, as they move
+        value = value.detach()
         torch._C.TensorBase.data.__set__(tensor, value)
         if _traced():
             torch._C._set_value_trace(tensor, torch._C._get_value_trace(value))
+        elif (mode := get_proxy_mode()) is not None and (proxy := get_proxy_slot(value, mode.tracer, None)) is not None:
+            set_proxy_slot(tensor, mode.tracer, proxy)
         return
     with torch.no_grad() if tensor.requires_grad and torch.is_grad_enabled() else contextlib.nullcontext():
         tensor.set_(value.detach())
