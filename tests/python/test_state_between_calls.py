@@ -147,3 +147,42 @@ class WithGradients(Keeps):
 def test_state_of_a_model_that_computes_gradients_is_warned_of():
     (text,) = warned(WithGradients(), {})
     assert "the model changes 'last', and a second call with the example gives something else" in text
+
+
+class Counts(torch.nn.Module):
+    def __init__(self, start):
+        super().__init__()
+        self.register_buffer("count", torch.full((3,), start))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x + self.count
+
+
+class ReplacesAModule(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Counts(1.0)
+
+    def forward(self, x):
+        first = self.part(x)
+        self.part = Counts(5.0)
+        return first * self.part(x)
+
+
+class ReplacesAWeight(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        result = x * self.weight
+        self.weight = torch.nn.Parameter(self.weight.detach() * 2)
+        return result
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+@pytest.mark.parametrize(("model", "name"), [(ReplacesAModule, "part"), (ReplacesAWeight, "weight")])
+def test_modules_and_weights_that_are_replaced_are_state(model, name, capture):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=f"the model changes '{name}', and a second call"):
+        flambeau.export(model(), (torch.randn(3),), capture=capture)

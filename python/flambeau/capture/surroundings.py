@@ -51,8 +51,18 @@ if hasattr(os, "register_at_fork"):
 @contextlib.contextmanager
 def one_capture_at_a_time() -> Iterator[None]:
     """While it is open, no other thread captures: a capture changes functions of Python's and torch's for the whole process, and puts them back."""
-    with _ONE_AT_A_TIME, caches_as_they_are():
+    with _ONE_AT_A_TIME, caches_as_they_are(), _kept_default_dtype():
         yield
+
+
+@contextlib.contextmanager
+def _kept_default_dtype() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    try:
+        yield
+    finally:
+        if torch.get_default_dtype() != before:
+            torch.set_default_dtype(before)
 
 
 @contextlib.contextmanager

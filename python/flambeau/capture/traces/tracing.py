@@ -34,6 +34,7 @@ from .floats import exact
 from .functions import numbers_stay_numbers
 from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
+from .unrecorded_calls import recorded_calls
 from .written_constants import constants_as_made
 
 __all__ = ["trace", "traced_module"]
@@ -166,7 +167,7 @@ def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
     held = held_by(model, remembered=True)
     kept = kept_state(model, held)
     with exporting(), kept as changed, dense_state(held), dense_calls(), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
+        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), dynamic_types(), recorded_calls():
             yield changed
 
 

@@ -1,0 +1,55 @@
+"""Calls that torch's tracer does not record, or not as what they do."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ..replaced_functions import Replacements
+
+__all__ = ["recorded_calls"]
+
+_SET_DEFAULT_DTYPE = torch.set_default_dtype
+_RESIZE = torch.Tensor.resize_
+
+
+def _traced() -> bool:
+    return torch._C._get_tracing_state() is not None
+
+
+def _set_default_dtype(d: torch.dtype) -> None:
+    if _traced() and d != torch.get_default_dtype():
+        raise RuntimeError("a trace does not record that the model sets torch's default dtype: set it around the export, or name the dtypes in the model")
+    _SET_DEFAULT_DTYPE(d)
+
+
+def _resize(tensor: torch.Tensor, *sizes: Any, memory_format: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
+    """The tracer forgets a tensor of which the memory may be another. It takes one that is set to the part of the memory."""
+    if not _traced():
+        return _RESIZE(tensor, *sizes, memory_format=memory_format)
+    shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
+    if memory_format != torch.contiguous_format or not tensor.is_contiguous():
+        raise RuntimeError("a trace does not record resize_ of a tensor whose elements do not lie one after the other")
+    count, memory = math.prod(shape), tensor.detach().view(-1)
+    if int(count) > int(tensor.numel()):
+        memory = torch.cat([memory, memory.new_zeros(count)])  # torch leaves open what they are
+    tensor.set_(memory[:count].view(shape))
+    return tensor
+
+
+def _resize_as(tensor: torch.Tensor, other: torch.Tensor, *, memory_format: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
+    return _resize(tensor, other.shape, memory_format=memory_format)
+
+
+@contextlib.contextmanager
+def recorded_calls() -> Iterator[None]:
+    """While it is open, a trace has what ``resize_`` does, and fails where the default dtype becomes another one."""
+    with Replacements() as replacements:
+        replacements.set(torch, "set_default_dtype", _set_default_dtype)
+        replacements.set(torch.Tensor, "resize_", _resize)
+        replacements.set(torch.Tensor, "resize_as_", _resize_as)
+        yield

@@ -1,0 +1,61 @@
+"""Calls that torch's tracer does not record."""
+
+import copy
+
+import pytest
+import torch
+from cases import x
+
+import flambeau
+
+
+class Resized(torch.nn.Module):
+    """A buffer that gets as many elements as there are rows, and one of which fewer are left."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.ones(2))
+        self.register_buffer("first", torch.arange(4.0))
+
+    def forward(self, x):
+        self.rows.resize_(x.shape[0])
+        self.rows.copy_(x[:, 0])
+        self.first.resize_(2)
+        self.first.add_(1)
+        same = x.clone().resize_as_(self.first)
+        return self.rows * 2, self.first + x[0, 0], same.mul_(3)
+
+
+def test_resized_tensors():
+    program = flambeau.export(Resized(), (x(3, 2),), capture="trace", dynamic_shapes=({0: "n"},), state_outputs=True, verbose=False)
+    for count in (3, 5, 1):
+        model, rows = copy.deepcopy(Resized()), x(count, 2)
+        for given, expected in zip(program(rows), (*model(rows), *model.buffers()), strict=True):
+            torch.testing.assert_close(given, expected)
+
+
+def test_a_resize_of_other_memory_is_refused():
+    def transposed(x):
+        return x.t().resize_(2)
+
+    class Transposed(torch.nn.Module):
+        def forward(self, x):
+            return transposed(x)
+
+    with pytest.raises(flambeau.errors.CaptureError, match=r"x\.t\(\)\.resize_\(2\)\): a trace does not record resize_"):
+        flambeau.export(Transposed(), (x(3, 2),), capture="trace", verbose=False)
+
+
+class SetsTheDefault(torch.nn.Module):
+    def forward(self, x):
+        torch.set_default_dtype(torch.float64)
+        return torch.arange(x.shape[0]) / 2
+
+
+def test_a_default_dtype_that_a_model_sets_is_put_back():
+    with pytest.raises(flambeau.errors.CaptureError, match="does not record that the model sets torch's default dtype"):
+        flambeau.export(SetsTheDefault(), (x(3),), capture="trace", verbose=False)
+    assert torch.get_default_dtype() == torch.float32
+    program = flambeau.export(SetsTheDefault(), (x(3),), verbose=False)
+    assert torch.get_default_dtype() == torch.float32
+    torch.testing.assert_close(program(x(3))[0], torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64))
