@@ -25,10 +25,12 @@ from .capture import (
     make_weights,
     one_capture_at_a_time,
     seeding_lines,
+    unasked_lines,
     unwrapped,
     user_line,
     warn_of_assumptions,
     warn_of_seeds,
+    warn_of_unasked,
 )
 from .converted import Conversion
 from .errors import (
@@ -346,11 +348,14 @@ class _Export:
             self._warn_of_mode()
             make_weights(self.model, self.args, self.kwargs)
             with shown_waiting(self.progress, "capture"), one_capture_at_a_time(), kept_random_numbers(), seeding_lines() as seeds:
-                source = None if self._is_traced() else self._exported(dump)
+                with unasked_lines() as unasked:
+                    source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(
                         self.model, self.args, self.kwargs, self.capture_options, self.options, self.translations, self.artifacts.attempts
                     )
+            if source.exported is not None:
+                warn_of_unasked(unasked)
             if source.exported is None or draws(source.exported):
                 warn_of_seeds(seeds)
         self.artifacts.exported = source.exported

@@ -13,9 +13,10 @@
 """
 
 from .attempt import Attempt
-from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds
+from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds, warn_of_unasked
 from .lazy_modules import make_weights
 from .questions.presence import factors_asked_for
+from .questions.unasked import unasked_lines
 from .seeds import draws, seeding_lines
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import exporting, mode, one_capture_at_a_time
@@ -35,8 +36,10 @@ __all__ = [
     "mode",
     "one_capture_at_a_time",
     "seeding_lines",
+    "unasked_lines",
     "unwrapped",
     "user_line",
     "warn_of_assumptions",
     "warn_of_seeds",
+    "warn_of_unasked",
 ]

@@ -38,6 +38,7 @@ __all__ = [
     "warn_of_presence",
     "warn_of_seeds",
     "warn_of_squeezes",
+    "warn_of_unasked",
     "warn_of_unrecorded_buffers",
 ]
 
@@ -218,6 +219,11 @@ def warn_of_squeezes(nodes: Iterable[torch.fx.Node]) -> None:
 def warn_of_seeds(lines: Iterable[str]) -> None:
     for line in lines:
         warn(f"the model seeds random numbers{_at(line)}: those that the ONNX model draws are others")
+
+
+def warn_of_unasked(lines: Mapping[str, str]) -> None:
+    for line, what in lines.items():
+        warn(f"the model {what}{_at(line)}: for other sizes than the example's, the ONNX model goes on as for that one, or as if no other were equal to it")
 
 
 def warn_of_unrecorded_buffers(paths: Collection[str], capture: str = "torch.export") -> None:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..source import Place, nodes_of_file, place_of, place_that_runs
+from ..source import Place, called, nodes_of_file, place_of, place_that_runs
 from .expressions import value_of
+from .unasked import note, number_of
 
 __all__ = ["equal_key"]
 
@@ -73,21 +74,53 @@ def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
     return bool(by - {"__init__"})
 
 
-def _looked_up(size: torch.SymInt, frame: types.FrameType) -> tuple[Any, Any] | None:
+class _Unknown:
+    """Where something is looked up that cannot be asked for again."""
+
+
+def _looked_up(size: torch.SymInt, frame: types.FrameType) -> tuple[Any, Any] | type[_Unknown] | None:
     """The key that a frame looks up, and where, if that is no cache: there a size is looked up to be found where it was put."""
     lookup = _lookups(frame.f_code.co_filename).get(place_that_runs(frame))
     if lookup is None or _is_cache(lookup.table, frame):
         return None
     try:
         table = value_of(lookup.table, frame, again=True)
-    except Exception:  # whatever an attribute raises, which was evaluated before
-        return None
+    except Exception:  # whatever an attribute raises, which was evaluated before, or a call that is not made again
+        return _Unknown
     if not isinstance(table, (dict, set, frozenset, KeysView)):
         return None
     try:
         return value_of(lookup.key, frame, again=True), table
     except Exception:  # what is hashed is the key then, or a part of it
-        return size, table
+        return size, [part for each in table for part in (each if isinstance(each, tuple) else (each,))]
+
+
+@functools.lru_cache(maxsize=64)
+def _displays(filename: str) -> dict[Place | None, list[ast.expr]]:
+    """The sets and dicts that a file writes out, or makes of one value, and what they are made of."""
+    found: dict[Place | None, list[ast.expr]] = {}
+    for node in nodes_of_file(filename):
+        if isinstance(node, ast.Set):
+            found[place_of(node)] = node.elts
+        elif isinstance(node, ast.Dict) and len(node.keys) > 1:
+            found[place_of(node)] = [each for each in node.keys if each is not None]
+        elif isinstance(node, ast.Call) and called(node) in ("frozenset", "set") and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
+            found[place_of(node)] = [node.args[0]]
+    return found
+
+
+def _is_among_others(size: torch.SymInt, frame: types.FrameType) -> bool:
+    """Whether a frame makes a set or dict of the size and of what may be equal to it in another run."""
+    made_of = _displays(frame.f_code.co_filename).get(place_that_runs(frame))
+    if made_of is None:
+        return False
+    try:
+        values = [value_of(each, frame, again=True) for each in made_of]
+    except Exception:  # as above
+        return True
+    if len(values) == 1 and isinstance(values[0], (list, tuple)):
+        values = list(values[0])
+    return any(not isinstance(each, torch.SymInt) or each.node.expr != size.node.expr for each in values) or len(values) == 1
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -106,7 +139,13 @@ def equal_key(size: torch.SymInt, frame: types.FrameType) -> int | None:
     hashed: Any = None
     while frame.f_code.co_name == "__hash__" and frame.f_back is not None:  # of an object that holds the size
         hashed, frame = frame.f_locals.get(frame.f_code.co_varnames[0]), frame.f_back
-    key, table = _looked_up(size, frame) or (None, ())
+    looked_up = _looked_up(size, frame)
+    if isinstance(looked_up, type):
+        note(frame, "looks up a dynamic size in a table that a call makes")
+        return number_of(size)
+    if looked_up is None and hashed is None and _is_among_others(size, frame):
+        note(frame, "makes a set or dict of a dynamic size and others")
+    key, table = looked_up or (None, ())
     if hashed is not None:
         return int(size.node.hint) if any(type(each) is type(hashed) and bool(hashed == each) for each in table) else None
     for each in table:

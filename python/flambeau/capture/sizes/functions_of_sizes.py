@@ -16,6 +16,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..questions.keys import equal_key
+from ..questions.unasked import text_methods
 from ..replaced_functions import Replacements, replaced_functions
 from .numpys_functions import numpys_functions
 
@@ -240,6 +241,7 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
         yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
         yield symbol, "__rdivmod__", lambda a, b: (b // a, b % a)
     yield torch.SymInt, "__hash__", _hash
+    yield from text_methods()
     yield torch.SymInt, "__round__", _round
     yield torch.SymInt, "__xor__", lambda a, b: (a | b) - (a & b)
     yield torch.SymInt, "__rxor__", lambda a, b: (b | a) - (b & a)
