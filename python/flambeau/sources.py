@@ -34,6 +34,7 @@ from .capture.dynamic_shapes import (
     tensor_names,
 )
 from .capture.failures import warn_of_unrecorded_buffers
+from .capture.held_constants import name_held_constants
 from .capture.operators.gradient_operators import without_gradients
 from .capture.operators.vmaps import without_vmap
 from .capture.questions.decisions import Decision
@@ -196,6 +197,7 @@ def of_export(
             attempts=artifacts.attempts,
             decisions=decisions,
         )
+        name_held_constants(exported, model)
         warn_of_unrecorded_buffers(exported.graph_module.meta.get(UNRECORDED, ()))
         warn_of_state_between_calls(model, args, kwargs, capture_options.training_mode, exported.graph_module.meta.get(CHANGED, ()))
     symbols = root_names(exported, arguments, shapes, names)

@@ -1,5 +1,6 @@
 """Names of inputs and outputs that are given twice."""
 
+import dataclasses
 import warnings
 
 import pytest
@@ -54,3 +55,34 @@ def test_names_that_differ_are_nothing_to_warn_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         flambeau.export(Net(), ARGS, dynamo=False, input_names=["a", "b"], output_names=["c", "d"])
+
+
+@dataclasses.dataclass
+class Remembered:
+    memory: torch.Tensor
+
+
+class Holds(torch.nn.Module):
+    """Tensors in an object, a list and a dict."""
+
+    def __init__(self):
+        super().__init__()
+        self.state, self.parts, self.named = Remembered(torch.zeros(3)), [torch.ones(3)], {"last": torch.ones(3) * 2}
+
+    def forward(self, x):
+        self.state.memory.add_(x)
+        self.parts[0].mul_(x)
+        self.named["last"].copy_(x)
+        return x + self.state.memory
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"capture_strategies": ["strict"]}], ids=["export", "trace", "strict"])
+def test_state_in_objects_and_containers_is_named_by_its_path(options):
+    model, x = Holds(), torch.tensor([1.0, 2.0, 3.0])
+    program = flambeau.export(model, (x,), state_outputs=True, **options)
+    expected = {"state.memory_out": x + 0, "parts.0_out": x + 0, "named.last_out": x + 0}
+    given = dict(zip((each.name for each in program.outputs), program(x), strict=True))
+    assert given.keys() >= expected.keys() and len(given) == 4
+    for name, value in expected.items():
+        torch.testing.assert_close(given[name], value)
+    assert not model.state.memory.any()

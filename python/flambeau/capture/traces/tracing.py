@@ -18,6 +18,7 @@ from ...state import kept_state
 from ..buffer_tables import BufferTables
 from ..containers import register_containers
 from ..failures import failure_of_trace, innermost_line, warn_of_another_way, warn_of_unrecorded_buffers
+from ..held_constants import held_tensors
 from ..late_dynamo import dynamo_apart
 from ..operators.gradients import recorded_gradients
 from ..operators.sparse_tensors import dense_calls, dense_state
@@ -275,6 +276,7 @@ def _record(bound: _Bound, tables: BufferTables, examples: Sequence[torch.Tensor
     """Run a module under torch's tracer."""
     modules = dict(bound.model.named_modules())
     state = list(_state(modules))
+    state += _held_beside(bound.model, {id(tensor) for _, tensor in state})
     scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
@@ -316,6 +318,14 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
             if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield f"{path}.{name}" if path else name, tensor
+
+
+def _held_beside(model: torch.nn.Module, known: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors in lists, dicts and objects that are attributes, but for those that are known."""
+    for path, tensor in held_tensors(model):
+        if id(tensor) not in known and tensor.layout is torch.strided and not tensor.is_quantized:
+            known.add(id(tensor))
+            yield path, tensor
 
 
 def _rebound_buffers(tables: BufferTables, before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
