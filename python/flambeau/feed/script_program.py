@@ -13,6 +13,7 @@ from .. import _engine
 from ..errors import CaptureError, error_of
 from ..script_graphs import infer_types
 from .forward_hooks import called_graph
+from .memory_questions import warn_of_memory_questions
 from .script_graph import PythonFunctions, import_graph
 from .script_inputs import Script, module_of, script_parameters
 from .trace import Trace, import_trace
@@ -219,6 +220,7 @@ def build_script_program(
     else:
         module = module_of(model)
         graph = _inlined(called_graph(model, packed), module)
+        warn_of_memory_questions(graph, examples)
         names = script_parameters(model, packed)
         if functions is not None and examples is not None:
             infer_types(graph, functions.leaves_open, module, examples)
