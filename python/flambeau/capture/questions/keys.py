@@ -74,6 +74,13 @@ def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
     return bool(by - {"__init__"})
 
 
+def _numbers_of(key: Any) -> tuple[Any, ...]:
+    """What may be equal to a part of a key; a tuple of sizes is compared with the key itself."""
+    if not isinstance(key, tuple):
+        return (key,)
+    return () if any(isinstance(each, torch.SymInt) for each in key) else key
+
+
 class _Unknown:
     """Where something is looked up that cannot be asked for again."""
 
@@ -92,7 +99,7 @@ def _looked_up(size: torch.SymInt, frame: types.FrameType) -> tuple[Any, Any] | 
     try:
         return value_of(lookup.key, frame, again=True), table
     except Exception:  # what is hashed is the key then, or a part of it
-        return size, [part for each in table for part in (each if isinstance(each, tuple) else (each,))]
+        return size, [part for each in table for part in _numbers_of(each)]
 
 
 @functools.lru_cache(maxsize=64)
