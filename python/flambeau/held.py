@@ -116,17 +116,17 @@ class Held:
     """How many functions and classes were looked through."""
 
     def changed(self, model: torch.nn.Module) -> list[str]:
-        """The attributes of the model's modules, by their paths, that are something else now, or hold something else: other modules and
-        parameters, too."""
+        """The attributes of the model's modules, by their paths, that are something else now, or hold something else: other modules,
+        too. Not parameters, which torch.export replaces itself."""
         changed = {id(each): before for each, before in (*self.attributes, *self.containers) if not are_same(elements_of(each), before)}
         found = []
         for path, module in model.named_modules():
             own = vars(module)
             known = _before(own, changed)
             names = [name for name in own if name not in _OF_MODULES and (known.get(name, changed) is not own[name] or _reaches(own[name], changed))]
-            for table in (own.get("_modules", {}), own.get("_parameters", {})):
-                known = _before(table, changed)
-                names += [name for name in {**known, **table} if known.get(name, changed) is not table.get(name, changed)]
+            table = own.get("_modules", {})
+            known = _before(table, changed)
+            names += [name for name in {**known, **table} if known.get(name, changed) is not table.get(name, changed)]
             found += [f"{path}.{name}".lstrip(".") for name in names]
         return found
 
