@@ -19,7 +19,7 @@ import onnxruntime
 import torch
 
 import flambeau
-from campaign import Disagreement, Refusal, campaign, judged
+from campaign import Disagreement, Refusal, command, judged
 from generated_programs import module_of
 
 INPUTS = [torch.tensor(places) for places in ([0, 1, 0, 2], [1, 1, 0, 0, 2], [2, 0, 2])]
@@ -173,19 +173,10 @@ def check(text: str, folder: pathlib.Path) -> None:
             raise Disagreement(f"{ours}, and PyTorch's {theirs} for {x}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    onnxruntime.set_default_logger_severity(4)
-
-    def tried(seed: int, how: str, folder: pathlib.Path) -> str:
-        text = Draw(random.Random(seed)).program()
-        return judged(f"seed {seed}", text, lambda: check(text, folder))
-
-    campaign(options.seconds, options.seed, ["script"], tried)
+def tried(seed: int, how: str, arguments: argparse.Namespace, folder: pathlib.Path) -> str:
+    text = Draw(random.Random(seed)).program()
+    return judged(f"seed {seed}", text, lambda: check(text, folder))
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, ("script",), tried)

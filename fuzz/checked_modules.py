@@ -18,7 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import flambeau
-from campaign import Disagreement, Refusal
+from campaign import Disagreement, Refusal, raise_end
 from generated_programs import LIMITED, module_of, moved_by
 
 OPSETS = (9, 11, 12, 13, 14, 15, 16, 17, 17, 18, 20, 21)
@@ -128,10 +128,7 @@ def check(subject: Subject, opset: int) -> None:
     except flambeau.errors.CaptureError as error:
         raise Refusal(f"capture: {type(error.__cause__).__name__}") from error
     except Exception as error:
-        kinds = set(re.findall(r"\[([a-z-]+)\]$", str(error), re.MULTILINE))
-        if kinds and not kinds & {"internal-error", "invalid-model"}:
-            raise Refusal(f"flambeau: {', '.join(sorted(kinds))}: {said_of(str(error))}") from error
-        raise Disagreement(f"{type(error).__name__}: {error}") from error
+        raise_end(error, said_of(str(error)))
     warned = "\n".join(str(each.message) for each in said)
     quietly = onnxruntime.SessionOptions()
     quietly.log_severity_level = 4

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
-import logging
 import pathlib
 import random
 import re
@@ -31,7 +30,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import flambeau
-from campaign import DISAGREES, Disagreement, Refusal, campaign
+from campaign import DISAGREES, Disagreement, Refusal, command, raise_end
 from drawing import Draw, Values, bound, cloned, ran
 
 OPSETS = (7, 8, 9, 10, 11, 12, *(2 * tuple(range(13, 27))))
@@ -97,10 +96,7 @@ def converted(
     except flambeau.errors.CaptureError as error:
         raise Refusal(f"capture: {type(error.__cause__).__name__}") from error
     except Exception as error:
-        kinds = set(re.findall(r"\[([a-z-]+)\]$", str(error), re.MULTILINE))
-        if kinds and not kinds & {"internal-error", "invalid-model"}:
-            raise Refusal(f"flambeau: {', '.join(sorted(kinds))}: {re.findall(r'aten::[a-z_]+', str(error))[:1]}") from error
-        raise Disagreement(f"{type(error).__name__}: {error}") from error
+        raise_end(error, str(re.findall(r"aten::[a-z_]+", str(error))[:1]))
 
 
 def check(names: list[str], statements: list[str], capture: str, worlds: list[Values], folder: pathlib.Path, opset: int = 20) -> None:
@@ -363,20 +359,5 @@ def tried(seed: int, capture: str, arguments: argparse.Namespace, folder: pathli
     return "agrees"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--capture", choices=CAPTURES, action="append")
-    parser.add_argument("--opset", type=int, action="append")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--refusals", action="store_true", help="print what Flambeau refuses, but for what an opset lacks")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)  # of the captures
-    torch.set_num_threads(1)
-    campaign(arguments.seconds, arguments.seed, arguments.capture or CAPTURES, lambda seed, capture, folder: tried(seed, capture, arguments, folder))
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, CAPTURES, tried, opsets=True, steps=8)

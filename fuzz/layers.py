@@ -9,17 +9,15 @@ paddings, modes, states that are given or not, dtypes, training or not.
 from __future__ import annotations
 
 import argparse
-import logging
 import pathlib
 import random
 import textwrap
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from campaign import DISAGREES, Disagreement, Refusal, campaign
+from campaign import DISAGREES, Disagreement, Refusal, command
 from checked_modules import CAPTURES, OPSETS, Subject, World, check
 
 HEAD = '''
@@ -456,19 +454,5 @@ def tried(seed: int, capture: str, arguments: argparse.Namespace, folder: pathli
     return "agrees"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--capture", choices=CAPTURES, action="append")
-    parser.add_argument("--opset", type=int, action="append")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--refusals", action="store_true", help="print what Flambeau refuses, but for what an opset lacks")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    campaign(arguments.seconds, arguments.seed, arguments.capture or CAPTURES, lambda seed, capture, folder: tried(seed, capture, arguments, folder))
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, CAPTURES, tried, opsets=True)

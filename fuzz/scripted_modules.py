@@ -11,12 +11,10 @@ a trace, in those that it is right for. Disagreements are shrunk by leaving line
 from __future__ import annotations
 
 import argparse
-import logging
 import pathlib
 import random
 import re
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,7 +24,7 @@ from torch.utils import _pytree as pytree
 import grammar
 import typed_algorithms
 import typed_grammar
-from campaign import DISAGREES, Disagreement, Refusal, campaign
+from campaign import DISAGREES, Disagreement, Refusal, command
 from checked_modules import CAPTURES, OPSETS, Subject, World, check, limited
 from drawing import Defined
 
@@ -199,7 +197,7 @@ class Draw:
         lines = []
         try:
             for line in form.split("\n"):
-                if match := re.fullmatch(r"<body\d?>", line):
+                if re.fullmatch(r"<body\d?>", line):
                     inner = [self.block(depth + 1) if depth < 2 and self.chance.random() < 0.15 else self.simple() for _ in range(self.chance.choice((1, 1, 2)))]
                     lines.append(textwrap.indent("\n".join(inner), "    "))
                 else:
@@ -344,20 +342,5 @@ def quiet(end: Callable[..., tuple[str, str]], lines: list[str], outputs: list[s
         return "", ""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--capture", choices=CAPTURES, action="append")
-    parser.add_argument("--opset", type=int, action="append")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--refusals", action="store_true", help="print what Flambeau refuses, but for what an opset lacks")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    campaign(arguments.seconds, arguments.seed, arguments.capture or CAPTURES, lambda seed, capture, folder: tried(seed, capture, arguments, folder))
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, CAPTURES, tried, opsets=True, steps=6)

@@ -1,6 +1,6 @@
 """Generates modules that change their state, exports them, and compares the results, the new state and what the export leaves.
 
-    python fuzz/stateful_modules.py --seconds 600 [--how export trace script verify] [--seed N]
+    python fuzz/stateful_modules.py --seconds 600 [--capture trace] [--seed N]
 
 A program is Python text: one to three modules, each within the next, that assign and write buffers, weights, plain
 tensors, numbers, lists and dicts. Its model has to give what PyTorch's first call gives, and each state that it has as
@@ -23,7 +23,7 @@ import torch
 from torch.utils import _pytree
 
 import flambeau
-from campaign import Disagreement, Refusal, campaign, judged
+from campaign import Disagreement, Refusal, command, judged
 from generated_programs import module_of
 
 HOW = {"export": {}, "trace": {"capture": "trace"}, "script": {}, "verify": {"verify": True}}
@@ -163,20 +163,10 @@ def check(text: str, how: str, folder: pathlib.Path) -> None:
             raise Disagreement(f"{path} changes, and is no output")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--how", nargs="+", choices=HOW, default=list(HOW))
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    onnxruntime.set_default_logger_severity(4)
-
-    def tried(seed: int, how: str, folder: pathlib.Path) -> str:
-        text = Draw(random.Random(seed)).program()
-        return judged(f"seed {seed}, {how}", text, lambda: check(text, how, folder))
-
-    campaign(options.seconds, options.seed, options.how, tried)
+def tried(seed: int, how: str, arguments: argparse.Namespace, folder: pathlib.Path) -> str:
+    text = Draw(random.Random(seed)).program()
+    return judged(f"seed {seed}, {how}", text, lambda: check(text, how, folder))
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, tuple(HOW), tried)
