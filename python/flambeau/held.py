@@ -124,9 +124,10 @@ class Held:
             own = vars(module)
             known = _before(own, changed)
             names = [name for name in own if name not in _OF_MODULES and (known.get(name, changed) is not own[name] or _reaches(own[name], changed))]
-            table = own.get("_modules", {})
-            known = _before(table, changed)
-            names += [name for name in {**known, **table} if known.get(name, changed) is not table.get(name, changed)]
+            table = own.get("_modules")
+            if isinstance(table, dict):  # not of TorchScript, whose modules stay
+                known = _before(table, changed)
+                names += [name for name in {**known, **table} if known.get(name, changed) is not table.get(name, changed)]
             found += [f"{path}.{name}".lstrip(".") for name in names]
         return found
 

@@ -216,6 +216,8 @@ def _copies_of_weights(weights: Iterable[torch.Tensor]) -> Iterator[list[torch.T
     def is_copied(weight: torch.Tensor) -> bool:
         memory, storage = weight.detach(), _memory_of(weight)
         try:
+            if not memory.untyped_storage().resizable():  # as of a loaded archive: it has no allocator, with which torch would make the copy
+                return False
             if not torch._C._is_cow_tensor(memory):
                 alone.append(memory)
             if storage not in copies:

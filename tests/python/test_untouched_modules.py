@@ -543,3 +543,14 @@ def test_containers_that_do_not_tell_their_length(options):
     program = flambeau.export(model, (X,), verbose=False, **options)
     assert torch.equal(program(X)[0], model(X))
     assert model.calls[1:] == []
+
+
+def test_weights_of_a_loaded_archive_stay(tmp_path):
+    """torch cannot copy their memory lazily: it came without an allocator."""
+    torch.jit.script(torch.nn.Linear(2, 3)).save(tmp_path / "model.pt")
+    loaded = torch.jit.load(tmp_path / "model.pt")
+    before = loaded.weight.detach().clone()
+    with kept_state(loaded):
+        result = loaded(torch.ones(1, 2))
+    result.sum().backward()  # by what the result keeps of the weights
+    assert loaded.weight.equal(before) and loaded.weight.grad.equal(torch.ones(3, 2))
