@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..folders import OWN
 from ..source import Place, called, nodes_of_file, place_of, place_that_runs
 from .expressions import value_of
 from .unasked import note, number_of
@@ -118,7 +119,10 @@ def _displays(filename: str) -> dict[Place | None, list[ast.expr]]:
 
 def _is_among_others(size: torch.SymInt, frame: types.FrameType) -> bool:
     """Whether a frame makes a set or dict of the size and of what may be equal to it in another run."""
-    made_of = _displays(frame.f_code.co_filename).get(place_that_runs(frame))
+    filename = frame.f_code.co_filename
+    if filename.startswith(OWN):  # what evaluates the model's expressions anew
+        return False
+    made_of = _displays(filename).get(place_that_runs(frame))
     if made_of is None:
         return False
     try:
