@@ -1,6 +1,7 @@
 // What an operator needs of one argument, by the kind of the need: rows of requirements.def are made of these.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -35,10 +36,17 @@ class Arguments {
         if (const Type* type = TypeOf(*operand)) types.push_back(type);
     return types;
   }
-  // Whether it is a list, each of whose elements may be known or not.
+  // Whether it is a list of known length, each of whose elements may be known or not.
   bool HasList(std::string_view name) const {
     const Attribute* attribute = to_.aten().FindAttribute(node_, name);
-    return attribute && (std::holds_alternative<Ints>(*attribute) || std::holds_alternative<OperandList>(*attribute));
+    if (attribute == nullptr) return false;
+    return std::holds_alternative<Ints>(*attribute) || (std::holds_alternative<OperandList>(*attribute) && !HasOpenList(name));
+  }
+  // Whether it is a list of which only the run knows how long it is.
+  bool HasOpenList(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    const auto* list = attribute ? std::get_if<OperandList>(attribute) : nullptr;
+    return list && std::ranges::any_of(*list, [&](const ListElement& each) { return IsSequence(each); });
   }
   // A number, if it is known.
   std::optional<double> Real(std::string_view name) const {
@@ -66,6 +74,11 @@ class Arguments {
     const ValueId value = to_.aten().operand(node_, operand.index);
     const Type* type = value ? &to_.aten().type(value) : nullptr;
     return type && type->is_tensor() ? type : nullptr;
+  }
+  bool IsSequence(const ListElement& element) const {
+    const auto* operand = std::get_if<Operand>(&element);
+    const ValueId value = operand ? to_.aten().operand(node_, operand->index) : ValueId{};
+    return value && to_.aten().type(value).kind == TypeKind::kSequence;
   }
   std::optional<int64_t> NumberOf(const ListElement& element) const {
     if (const auto* number = std::get_if<int64_t>(&element)) return *number;

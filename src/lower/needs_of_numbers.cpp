@@ -94,7 +94,7 @@ Lack Each(const Asked& asked) {
 
 Lack Covers(const Asked& asked) {
   const auto dimensions = Dimensions(asked);
-  if (!dimensions || asked.arguments.Numbers(asked.name).size() >= *dimensions) return std::nullopt;
+  if (asked.arguments.HasOpenList(asked.name) || !dimensions || asked.arguments.Numbers(asked.name).size() >= *dimensions) return std::nullopt;
   return fmt::format("takes a number of '{}' for each of {} dimensions", asked.name, *dimensions);
 }
 

@@ -40,11 +40,8 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   }
   const BuiltinRow* builtin = FindBuiltinRow(node.kind);
   const uint8_t traits = builtin != nullptr ? builtin->traits : 0;
-  if (!(traits & kTakesLost) && std::ranges::any_of(arguments, [&](const Val& each) { return IsLost(each); }))
-    return sink_.Error(DiagnosticKind::kUnknownAliasing,
-                         "reads a list or dict of which nobody knows what it holds: paths through the program made "
-                         "different things of it, or wrote to what may be the same one",
-                       {}, "copy the list or dict before the write");
+  const auto lost = std::ranges::find_if(arguments, [&](const Val& each) { return IsLost(each); });
+  if (lost != arguments.end() && !(traits & kTakesLost)) return ReadsLost(*lost);
   const auto undefined = std::ranges::find_if(arguments, &Val::Is<Undefined>);
   if (undefined != arguments.end() && !(traits & kTakesUndefined)) {
     if (!sink_.HasErrors()) return UsesUndefined(*undefined->As<Undefined>());

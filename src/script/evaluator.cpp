@@ -90,6 +90,14 @@ bool Evaluator::IsLost(const Val& value) const {
   return (list != nullptr && heap_[list->cell].lost) || (dict != nullptr && heap_[dict->cell].lost);
 }
 
+Failure Evaluator::ReadsLost(const Val& value) {
+  constexpr std::string_view kReads = "reads a list or dict of which nobody knows what it holds";
+  if (const auto& because = heap_[*CellOf(value)].lost_because)
+    return Unsupported(fmt::format("{}, as paths through the program or rounds of a loop make different things of it: {}", kReads, *because));
+  return sink_.Error(DiagnosticKind::kUnknownAliasing, fmt::format("{}: paths through the program wrote to what may be the same one", kReads), {},
+                     "copy the list or dict before the write");
+}
+
 bool Evaluator::IsTooLong(const Val& value) const {
   if (const auto* text = value.As<std::string>()) return text->size() > kMaxLength;
   const auto* list = value.As<ListVal>();

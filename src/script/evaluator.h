@@ -140,6 +140,7 @@ class Evaluator {
   Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
   void BindOutputs(const Node& node, Result<Vals> results);
   bool IsLost(const Val& value) const;
+  Failure ReadsLost(const Val& value);
   bool IsTooLong(const Val& value) const;
   std::function<void(Diagnostic&)> At(const Node& node) const;
   OriginId OriginOf(const Node& node);

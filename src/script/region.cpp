@@ -321,7 +321,9 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     const auto* list = built.As<ListVal>();
     const auto* dict = built.As<DictVal>();
     if (list == nullptr && dict == nullptr) {
-      heap.Edit(cell).lost = true;
+      Cell& lost = heap.Edit(cell);
+      lost.lost = true;
+      if (const auto* undefined = built.As<Undefined>()) lost.lost_because = undefined->because;
       continue;
     }
     AppendParts(skeleton, built, true, parts);

@@ -382,7 +382,7 @@ bool Skeleton::OpenLength(const Cell& list, Emitter& emit, const Heap& heap) {
   (void)made.AddList(*this, emit);
   (void)made.AddList(list, emit, heap);
   if (made.kind_ == Kind::kConflict)
-    return Conflict(made.has_rows_ ? "it is of lists that do not all hold tensors, or numbers, of one dtype" : "its length differs");
+    return Conflict(fmt::format("its length differs, and {}", *made.because_));
   kind_ = made.kind_;
   type_ = std::move(made.type_);
   children_ = std::move(made.children_);

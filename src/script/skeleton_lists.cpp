@@ -11,6 +11,7 @@ namespace flambeau::script {
 namespace {
 
 constexpr const char* kOtherKinds = "they make it of different kinds";
+constexpr const char* kOtherElements = "it holds what is no tensor or number on all paths, as text or None";
 
 // The tensor that holds a number of that type in a list of run-time length.
 std::optional<Type> TensorOfNumber(const Type& number) {
@@ -99,15 +100,15 @@ bool Skeleton::AddElement(const Skeleton& element, Emitter& emit) {
     bool changed = BeTable(element.children_.size(), element.keys_, false);
     for (size_t k = 0; kind_ != Kind::kConflict && k < children_.size(); ++k) {
       changed = children_[k].AddElement(element.children_[k], emit) || changed;
-      if (children_[k].kind_ == Kind::kConflict) return Conflict(kOtherKinds);
+      if (children_[k].kind_ == Kind::kConflict) return Conflict(*children_[k].because_);
     }
     return changed;
   }
   const bool known = element.kind_ == Kind::kFixed && !element.fixed_.Is<EnumVal>();
-  if (!known && element.kind_ != Kind::kTensor && element.kind_ != Kind::kNumber) return Conflict(kOtherKinds);
+  if (!known && element.kind_ != Kind::kTensor && element.kind_ != Kind::kNumber) return Conflict(kOtherElements);
   if (element.type_.is_tensor()) return AddSequence(element.type_, false, emit);
   const auto number = TensorOfNumber(element.type_);
-  return number ? AddSequence(*number, true, emit) : Conflict(kOtherKinds);
+  return number ? AddSequence(*number, true, emit) : Conflict(kOtherElements);
 }
 
 bool Skeleton::AddList(const Skeleton& list, Emitter& emit) {
@@ -121,7 +122,7 @@ bool Skeleton::AddList(const Skeleton& list, Emitter& emit) {
       continue;
     }
     changed = children_[i].AddList(list.children_[i], emit) || changed;
-    if (children_[i].kind_ == Kind::kConflict) return Conflict(has_rows_ ? *children_[i].because_ : kOtherKinds);
+    if (children_[i].kind_ == Kind::kConflict) return Conflict(*children_[i].because_);
   }
   return changed;
 }
@@ -132,7 +133,7 @@ bool Skeleton::AddList(const Cell& list, Emitter& emit, const Heap& heap) {
   bool changed = !list.columns.empty() && BeTable(list.columns.size(), list.keys, list.has_rows);
   for (size_t k = 0; kind_ != Kind::kConflict && k < list.columns.size(); ++k) {
     changed = children_[k].AddList(list.columns[k], emit, heap) || changed;
-    if (children_[k].kind_ == Kind::kConflict) return Conflict(has_rows_ ? *children_[k].because_ : kOtherKinds);
+    if (children_[k].kind_ == Kind::kConflict) return Conflict(*children_[k].because_);
   }
   for (const Val& element : list.elements) changed = AddElement(Of(element, emit, heap), emit) || changed;
   return changed;

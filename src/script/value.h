@@ -151,6 +151,7 @@ struct Cell {
   bool shared = false;         // it may be the same as any other shared cell
   std::vector<uint32_t> kin;   // cells that it may be the same as, shared or not
   bool lost = false;           // its contents are unknown: it must not be read
+  std::shared_ptr<const std::string> lost_because = {};  // how paths or rounds made different things of it, if they did
 
   // Makes this the cell of a copy, which nothing else refers to.
   void Unshare() {
