@@ -14,6 +14,7 @@
 #include "lower/ops/steps.h"
 #include "lower/registry.h"
 #include "lower/requirements.h"
+#include "lower/strict_outs.h"
 
 namespace flambeau::lower {
 
@@ -307,13 +308,14 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
   if (tensor.dtype() != recorded.dtype) {
     if (IsMistyped(aten_->op(node)) || FollowsMistyped(node)) return Mistyped(node, tensor);
-    const bool is_of_write = IsOfWrite(*aten_, node);
-    if (!is_of_write || Info(tensor.dtype()).category > Info(recorded.dtype).category || poisoned()) {
-      if (!poisoned() && is_of_write)
-        Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
-      else if (!poisoned())
-        ReportDifference(node, fmt::format("the translation gives {} where the program has {}",
-                         Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
+    if (poisoned()) return tensor;
+    const std::string_view own = Info(tensor.dtype()).torch_name, wanted = Info(recorded.dtype).torch_name;
+    if (!IsOfWrite(*aten_, node)) {
+      ReportDifference(node, fmt::format("the translation gives {} where the program has {}", own, wanted));
+      return tensor;
+    }
+    if (Info(tensor.dtype()).category > Info(recorded.dtype).category || WritesItsOwnDtype(aten_->op(node))) {
+      Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", own, wanted));
       return tensor;
     }
     tensor = CastTo(tensor, recorded.dtype);  // as PyTorch does what it has computed, into what `out` can hold

@@ -320,10 +320,14 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
                 yield f"{path}.{name}" if path else name, tensor
 
 
+_layout = torch.Tensor.layout.__get__  # type: ignore[attr-defined]
+"""Not as a model with sparse tensors may ask for it."""
+
+
 def _held_beside(model: torch.nn.Module, known: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors in lists, dicts and objects that are attributes, but for those that are known."""
     for path, tensor in held_tensors(model):
-        if id(tensor) not in known and tensor.layout is torch.strided and not tensor.is_quantized:
+        if id(tensor) not in known and _layout(tensor) is torch.strided and not tensor.is_quantized:
             known.add(id(tensor))
             yield path, tensor
 
