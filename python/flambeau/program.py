@@ -40,13 +40,6 @@ def _cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
     return cpu_session(model)
 
 
-_TORCH_STRATEGIES = {
-    "non-strict": "TorchExportNonStrictStrategy",
-    "strict": "TorchExportStrictStrategy",
-    "draft": "TorchExportDraftExportStrategy",
-}
-
-
 class ONNXProgram:
     """A converted model.
 
@@ -125,8 +118,7 @@ class ONNXProgram:
     @property
     def _capture_strategy(self) -> str | None:
         """The same as torch's exporter calls it: ``torch.onnx.testing.assert_onnx_program`` asks for this."""
-        words = (self.capture_strategy or "").split()
-        return _TORCH_STRATEGIES.get(words[0].rstrip(",:")) if words else None
+        return self.captured_by.torch_name if self.captured_by is not None else None
 
     @property
     def diagnostics(self) -> tuple[_engine.Diagnostic, ...]:

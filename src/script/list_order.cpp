@@ -13,25 +13,22 @@ constexpr std::string_view kCode = R"py(def equal(a: Tensor, b: Tensor) -> bool:
   k = ops.prim.min(m, n)
   same = torch.all(torch.eq(torch.slice(a, 0, 0, k), torch.slice(b, 0, 0, k)))
   return bool(torch.__and__(same, torch.eq(m, n)))
-def decided(differ: Tensor, beyond: Tensor, lead: int) -> bool:
-  differs = torch.cat([torch.to(differ, 4), torch.full([1], 1, dtype=4)])
-  takes = torch.cat([beyond, torch.ge(torch.full([1], lead, dtype=4), 0)])
+def beyond(a: Tensor, b: Tensor, least: bool) -> bool:
+  m = torch.size(a, 0)
+  n = torch.size(b, 0)
+  k = ops.prim.min(m, n)
+  x = torch.slice(a, 0, 0, k)
+  y = torch.slice(b, 0, 0, k)
+  if least:
+    there = torch.lt(x, y)
+    lead = torch.sub(n, m)
+  else:
+    there = torch.gt(x, y)
+    lead = torch.sub(m, n)
+  differs = torch.cat([torch.to(torch.ne(x, y), 4), torch.full([1], 1, dtype=4)])
+  takes = torch.cat([there, torch.ge(torch.full([1], lead, dtype=4), 0)])
   at = torch.argmax(differs)
   return bool(torch.index_select(takes, 0, torch.reshape(at, [1])))
-def least(a: Tensor, b: Tensor) -> bool:
-  m = torch.size(a, 0)
-  n = torch.size(b, 0)
-  k = ops.prim.min(m, n)
-  x = torch.slice(a, 0, 0, k)
-  y = torch.slice(b, 0, 0, k)
-  return __torch__.decided(torch.ne(x, y), torch.lt(x, y), torch.sub(n, m))
-def greatest(a: Tensor, b: Tensor) -> bool:
-  m = torch.size(a, 0)
-  n = torch.size(b, 0)
-  k = ops.prim.min(m, n)
-  x = torch.slice(a, 0, 0, k)
-  y = torch.slice(b, 0, 0, k)
-  return __torch__.decided(torch.ne(x, y), torch.gt(x, y), torch.sub(m, n))
 def chosen(a: List[int], b: List[int], first: bool) -> List[int]:
   if first:
     _0 = a
@@ -40,25 +37,26 @@ def chosen(a: List[int], b: List[int], first: bool) -> List[int]:
   return _0
 )py";
 
-Result<Val> Asked(Evaluator& evaluator, std::string_view question, const Val& a, const Val& b) {
+// What a function of two lists' numbers says.
+Result<Val> Asked(Evaluator& evaluator, std::string_view question, const Val& a, const Val& b, Vals more = {}) {
   FLAMBEAU_TRY(const Val x, NumbersOfList(evaluator, a));
   FLAMBEAU_TRY(const Val y, NumbersOfList(evaluator, b));
-  FLAMBEAU_TRY(const Vals answer, evaluator.CallLibrary(kCode, question, Vals{x, y}));
+  more.insert(more.begin(), {x, y});
+  FLAMBEAU_TRY(const Vals answer, evaluator.CallLibrary(kCode, question, more));
   return answer[0];
+}
+
+Result<Vals> Chosen(Evaluator& evaluator, const Val& a, const Val& b, bool least) {
+  FLAMBEAU_TRY(const Val first, Asked(evaluator, "beyond", a, b, Vals{least}));
+  return evaluator.CallLibrary(kCode, "chosen", Vals{a, b, first});
 }
 
 }  // namespace
 
 Result<Val> EqualLists(Evaluator& evaluator, const Val& a, const Val& b) { return Asked(evaluator, "equal", a, b); }
 
-Result<Vals> FirstOfLists(Evaluator& evaluator, const Val& a, const Val& b) {
-  FLAMBEAU_TRY(const Val first, Asked(evaluator, "least", a, b));
-  return evaluator.CallLibrary(kCode, "chosen", Vals{a, b, first});
-}
+Result<Vals> FirstOfLists(Evaluator& evaluator, const Val& a, const Val& b) { return Chosen(evaluator, a, b, true); }
 
-Result<Vals> LastOfLists(Evaluator& evaluator, const Val& a, const Val& b) {
-  FLAMBEAU_TRY(const Val first, Asked(evaluator, "greatest", a, b));
-  return evaluator.CallLibrary(kCode, "chosen", Vals{a, b, first});
-}
+Result<Vals> LastOfLists(Evaluator& evaluator, const Val& a, const Val& b) { return Chosen(evaluator, a, b, false); }
 
 }  // namespace flambeau::script

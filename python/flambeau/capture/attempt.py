@@ -12,6 +12,13 @@ from .helps import Help, described
 __all__ = ["Attempt", "attempted"]
 
 
+_TORCH_NAMES = {
+    "non-strict": "TorchExportNonStrictStrategy",
+    "strict": "TorchExportStrictStrategy",
+    "draft": "TorchExportDraftExportStrategy",
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Attempt:
     """One way to capture a module, tried: its name, and what it raised if it failed."""
@@ -30,6 +37,11 @@ class Attempt:
     def strategy(self) -> str:
         """The name, and what helped, in words."""
         return described(self.name, self.helps)
+
+    @property
+    def torch_name(self) -> str | None:
+        """What torch's exporter calls the strategy; None if it has none like it."""
+        return _TORCH_NAMES.get(self.name.partition(",")[0])
 
 
 @contextlib.contextmanager

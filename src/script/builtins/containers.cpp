@@ -10,7 +10,6 @@
 
 #include "script/builtins/builtins.h"
 #include "script/held.h"
-#include "script/list_order.h"
 #include "script/open_keys.h"
 #include "script/sequences.h"
 
@@ -411,65 +410,6 @@ Result<Vals> Slice(Evaluator& evaluator, const Node& node, Arguments arguments) 
   return Vals{std::move(slice)};
 }
 
-// One number of all numbers of a list of run-time length.
-Result<Vals> Reduced(Evaluator& evaluator, const Val& numbers, std::string_view reduction) {
-  FLAMBEAU_TRY(const Val reduced, evaluator.emit().Call1(reduction, {numbers}));
-  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {reduced}));
-  return Vals{std::move(number)};
-}
-
-// The first number is it unless a later one is beyond it, so that no NaN but that of the first counts.
-Result<Vals> ExtremumOfAll(Evaluator& evaluator, const Val& list, std::string_view reduction) {
-  Emitter& emit = evaluator.emit();
-  FLAMBEAU_TRY(Val numbers, NumbersOf(evaluator, list));
-  if (IsFloating(evaluator.TypeOf(*numbers.As<TensorVal>()).dtype)) {
-    FLAMBEAU_TRY(const Val undefined, emit.Call1("aten::isnan", {numbers}));
-    FLAMBEAU_TRY(const Val first, emit.Call1("aten::select.int", {numbers, int64_t{0}, int64_t{0}}));
-    FLAMBEAU_TRY(numbers, emit.Call1("aten::where.self", {undefined, first, numbers}));
-  }
-  return Reduced(evaluator, numbers, reduction);
-}
-
-bool IsBool(Evaluator& evaluator, const Val& value) {
-  const auto* number = value.As<NumberVal>();
-  return value.Is<bool>() || (number != nullptr && evaluator.emit().TypeOf(number->id).kind == TypeKind::kBool);
-}
-
-// prim::min and prim::max: of two numbers, of two lists, of one list.
-Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(arguments[0], evaluator.heap());
-  if (list == nullptr) return evaluator.CallOperator(node, arguments);
-  if (arguments.size() == 1 && list->sequence && list->of_numbers)
-    return ExtremumOfAll(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
-  if (arguments.size() > 1)
-    return node.kind == "prim::min" ? FirstOfLists(evaluator, arguments[0], arguments[1]) : LastOfLists(evaluator, arguments[0], arguments[1]);
-  if (list->elements.empty() || list->sequence) return evaluator.Unsupported("compares lists");
-  const Vals elements = list->elements;
-  std::string_view op = NumberOperator(node.kind);
-  if (std::ranges::all_of(elements, [&](const Val& each) { return IsBool(evaluator, each); }))
-    op = node.kind == "prim::min" ? "_operator::and_" : "_operator::or_";
-  Val best = elements[0];
-  for (size_t i = 1; i < elements.size(); ++i) {
-    FLAMBEAU_TRY(best, evaluator.emit().Call1(op, {elements[i], best}));  // the first is it unless a later one is beyond it
-  }
-  return Vals{std::move(best)};
-}
-Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(arguments[0], evaluator.heap());
-  if (list == nullptr) return evaluator.CallOperator(node, arguments);
-  if (list->sequence) {
-    FLAMBEAU_TRY(const Val numbers, NumbersOf(evaluator, arguments[0]));
-    return Reduced(evaluator, numbers, "aten::sum");
-  }
-  const Vals elements = list->elements;
-  const torchscript::Type* type = node.outputs.empty() ? nullptr : node.outputs[0]->type.get();
-  Val sum = type != nullptr && type->kind == torchscript::TypeKind::kFloat ? Val(0.0) : Val(int64_t{0});
-  for (const Val& element : elements) {
-    FLAMBEAU_TRY(sum, evaluator.emit().Call1("_operator::add", {sum, element}));
-  }
-  return Vals{std::move(sum)};
-}
-
 // --- dicts -------------------------------------------------------------------------------
 
 template <class F>
@@ -549,7 +489,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::popitem", &PopItem},
     {"aten::reverse", &Reverse},
     {"aten::slice", &Slice, kReadsText},
-    {"aten::sum", &Sum},
     {"aten::update", &Update},
     {"aten::values", &Values},
     {"prim::DictConstruct", &DictConstruct},
@@ -559,8 +498,6 @@ constexpr BuiltinRow kRows[] = {
     {"prim::TupleIndex", &TupleIndex},
     {"prim::TupleSlice", &TupleSlice},
     {"prim::TupleUnpack", &TupleUnpack},
-    {"prim::max", &Extremum},
-    {"prim::min", &Extremum},
 };
 
 }  // namespace

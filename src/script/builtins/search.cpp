@@ -1,10 +1,11 @@
 // What is asked of all elements of a list: whether one is there, where, how
-// often, in which order. Numbers that are known at run time only are asked as a
+// often, in which order, and what all of them come to. Numbers that are known at run time only are asked as a
 // tensor.
 #include <algorithm>
 
 #include "script/builtins/builtins.h"
 #include "script/columns.h"
+#include "script/list_order.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -196,6 +197,58 @@ Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments argument
   return ItemOf(evaluator, kAny ? "aten::any" : "aten::all", tensor);
 }
 
+// The first number is it unless a later one is beyond it, so that no NaN but that of the first counts.
+Result<Vals> ExtremumOfAll(Evaluator& evaluator, const Val& list, std::string_view reduction) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(Val numbers, NumbersOf(evaluator, list));
+  if (IsFloating(evaluator.TypeOf(*numbers.As<TensorVal>()).dtype)) {
+    FLAMBEAU_TRY(const Val undefined, emit.Call1("aten::isnan", {numbers}));
+    FLAMBEAU_TRY(const Val first, emit.Call1("aten::select.int", {numbers, int64_t{0}, int64_t{0}}));
+    FLAMBEAU_TRY(numbers, emit.Call1("aten::where.self", {undefined, first, numbers}));
+  }
+  return ItemOf(evaluator, reduction, numbers);
+}
+
+bool IsBool(Evaluator& evaluator, const Val& value) {
+  const auto* number = value.As<NumberVal>();
+  return value.Is<bool>() || (number != nullptr && evaluator.emit().TypeOf(number->id).kind == TypeKind::kBool);
+}
+
+// prim::min and prim::max: of two numbers, of two lists, of one list.
+Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  if (arguments.size() == 1 && list->sequence && list->of_numbers)
+    return ExtremumOfAll(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
+  if (arguments.size() > 1)
+    return node.kind == "prim::min" ? FirstOfLists(evaluator, arguments[0], arguments[1]) : LastOfLists(evaluator, arguments[0], arguments[1]);
+  if (list->elements.empty() || list->sequence) return evaluator.Unsupported("compares lists");
+  const Vals elements = list->elements;
+  std::string_view op = NumberOperator(node.kind);
+  if (std::ranges::all_of(elements, [&](const Val& each) { return IsBool(evaluator, each); }))
+    op = node.kind == "prim::min" ? "_operator::and_" : "_operator::or_";
+  Val best = elements[0];
+  for (size_t i = 1; i < elements.size(); ++i) {
+    FLAMBEAU_TRY(best, evaluator.emit().Call1(op, {elements[i], best}));  // the first is it unless a later one is beyond it
+  }
+  return Vals{std::move(best)};
+}
+Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  if (list->sequence) {
+    FLAMBEAU_TRY(const Val numbers, NumbersOf(evaluator, arguments[0]));
+    return ItemOf(evaluator, "aten::sum", numbers);
+  }
+  const Vals elements = list->elements;
+  const torchscript::Type* type = node.outputs.empty() ? nullptr : node.outputs[0]->type.get();
+  Val sum = type != nullptr && type->kind == torchscript::TypeKind::kFloat ? Val(0.0) : Val(int64_t{0});
+  for (const Val& element : elements) {
+    FLAMBEAU_TRY(sum, evaluator.emit().Call1("_operator::add", {sum, element}));
+  }
+  return Vals{std::move(sum)};
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::__contains__", &Contains, kReadsText},
     {"aten::all", &AnyOrAll<false>},
@@ -205,6 +258,9 @@ constexpr BuiltinRow kRows[] = {
     {"aten::remove", &Remove},
     {"aten::sort", &Sort},
     {"aten::sorted", &Sort},
+    {"aten::sum", &Sum, kTakesOptionals},
+    {"prim::max", &Extremum, kTakesOptionals},
+    {"prim::min", &Extremum, kTakesOptionals},
 };
 
 }  // namespace
