@@ -55,6 +55,12 @@ def seed(test: str) -> None:
             pkgutil.resolve_name(f"{library}.{how}")(number)
 
 
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """What a file draws as it is imported is its own too, whichever files are collected with it."""
+    if isinstance(collector, pytest.Module):
+        seed(collector.path.name)
+
+
 @pytest.hookimpl(tryfirst=True)  # before the fixtures of the test draw
 def pytest_runtest_setup(item: pytest.Item) -> None:
     seed(f"{item.path.name} {item.name}")  # an id also names the group where there are several processes

@@ -9,6 +9,7 @@ import onnx
 import torch
 
 import flambeau
+from closeness import assert_close
 
 
 def leaves(value: Any) -> list[torch.Tensor]:
@@ -29,7 +30,7 @@ def compare(program: Any, model: torch.nn.Module, *runs: Sequence[Any]) -> None:
         actual = program(*args)
         assert len(actual) == len(expected)
         for ours, theirs in zip(actual, expected):
-            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+            assert_close(ours, theirs)
 
 
 def sizes_of(values: Sequence[onnx.ValueInfoProto]) -> list[list[str | int]]:

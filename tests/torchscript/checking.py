@@ -8,6 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import flambeau
+from closeness import assert_close
 
 onnxruntime.set_default_logger_severity(4)
 
@@ -50,7 +51,7 @@ def compare(model, program, args):
         theirs = torch.as_tensor(theirs, dtype=ours.dtype if isinstance(theirs, float) and ours.dtype.is_floating_point else None)
         assert ours.dtype == theirs.dtype
         assert tuple(ours.shape) == tuple(theirs.shape)
-        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, equal_nan=True)
+        assert_close(ours, theirs, rtol=1e-3)
 
 
 def check(model, args, *, others=(), how="script", dynamic_axes=None, **options):
