@@ -12,6 +12,8 @@ namespace {
 
 using Range = ExprPool::Range;
 
+constexpr size_t kMaxImplied = 100;  // conditions that one says: a flag that many Ifs may set says something of each
+
 // Of which the value is `op`; invalid if it is not.
 ValueId OperandOf(const Graph& graph, ValueId value, std::string_view op) {
   return OpOf(graph, value) == op && graph.operand_count(graph[value].node) == 1 ? graph.operand(graph[value].node, 0) : ValueId();
@@ -58,7 +60,7 @@ std::vector<std::pair<ValueId, bool>> PartsOf(const Graph& graph, ValueId value,
 
 void Facts::Assume(const Graph& graph, ValueId condition, bool holds) {
   std::vector<std::pair<ValueId, bool>> pending = {{condition, holds}};
-  while (!pending.empty()) {
+  for (size_t steps = 0; !pending.empty() && steps < kMaxImplied; ++steps) {
     const auto [value, known] = pending.back();
     pending.pop_back();
     if (!known_.emplace(SourceOf(graph, value), known).second) continue;

@@ -1,6 +1,7 @@
 #include "script/held.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 namespace flambeau::script {
@@ -85,7 +86,7 @@ bool IsApart(const Cell& list, const Heap& heap) { return list.columns.empty() ?
 bool IsSole(const Cell& list, const Heap& heap) { return list.columns.empty() ? AreNew(list, heap) : list.sole; }
 
 void ShareAll(Heap& heap) {
-  for (uint32_t cell = 0; cell < heap.size(); ++cell) {
+  for (const uint32_t cell : std::vector(heap.watched())) {
     if (heap[cell].sole) heap.Edit(cell).sole = false;
     if (const auto taken = heap[cell].taken; taken && taken->sole)
       heap.Edit(cell).taken = std::make_shared<const TakenRow>(taken->list, taken->place, taken->contents, taken->apart, false);
@@ -94,7 +95,7 @@ void ShareAll(Heap& heap) {
 
 TakenRow Taking(const Heap& heap, uint32_t list, const Val& place) {
   TakenRow taken{list, place, heap.Contents(list), IsApart(heap[list], heap), IsSole(heap[list], heap)};
-  for (uint32_t other = heap.size(); other-- > 0;)
+  for (const uint32_t other : std::views::reverse(heap.watched()))
     if (const auto& its = heap[other].taken; its && its->list == list && its->contents == taken.contents) {
       taken.apart = its->apart;  // the list's elements are held since then
       taken.sole = its->sole;
@@ -104,7 +105,7 @@ TakenRow Taking(const Heap& heap, uint32_t list, const Val& place) {
 }
 
 std::optional<Val> RowTaken(const Heap& heap, const TakenRow& taken) {
-  for (uint32_t other = heap.size(); other-- > 0;) {
+  for (const uint32_t other : std::views::reverse(heap.watched())) {
     const auto& its = heap[other].taken;
     if (!its || its->list != taken.list || its->contents != taken.contents) continue;
     if (!SameConstant(its->place, taken.place) || heap[other].lost) continue;
@@ -195,7 +196,7 @@ std::vector<uint32_t> ReachedBy(const Heap& heap, uint32_t row) {
     return elsewhere.lists.empty() || elsewhere.lists.back() == owners.lists.back() || !elsewhere.sole;
   };
   std::vector<uint32_t> reached;
-  for (uint32_t other = 0; other < heap.size(); ++other)
+  for (const uint32_t other : heap.watched())
     if (other != row && reaches(other)) reached.push_back(other);
   return reached;
 }
@@ -203,7 +204,7 @@ std::vector<uint32_t> ReachedBy(const Heap& heap, uint32_t row) {
 void TakeAgain(Heap& heap, uint32_t row, const TakenRow& taken) {
   const std::shared_ptr<const Cell> before = heap.Contents(row);
   heap.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap.Contents(taken.list), taken.apart, taken.sole);
-  for (uint32_t element = 0; element < heap.size(); ++element) {  // of the row, which has the same contents in another place
+  for (const uint32_t element : std::vector(heap.watched())) {  // of the row, which has the same contents in another place
     const std::shared_ptr<const TakenRow>& its = heap[element].taken;
     if (its && its->list == row && its->contents == before)
       heap.Edit(element).taken = std::make_shared<const TakenRow>(row, its->place, heap.Contents(row), its->apart, its->sole);

@@ -414,8 +414,12 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
   if (list != nullptr && node.kind == "aten::__getitem__") {  // which leaves a list of known length as it is
     const TakenRow taking = Taking(heap, list->cell, arguments[1]);
     if (const auto taken = RowTaken(heap, taking)) return Vals{*taken};
-    FLAMBEAU_TRY(Cell rows, AsRows(evaluator, *heap.Contents(list->cell)));
-    FLAMBEAU_TRY(Val row, Rows(evaluator, heap.Add(std::move(rows))).At(arguments[1]));
+    uint32_t rows = list->cell;
+    if (!heap[rows].has_rows) {
+      FLAMBEAU_TRY(Cell made, AsRows(evaluator, *heap.Contents(rows)));
+      rows = heap.Add(std::move(made));
+    }
+    FLAMBEAU_TRY(Val row, Rows(evaluator, rows).At(arguments[1]));
     TakeRow(heap, taking, row);
     return Vals{std::move(row)};
   }

@@ -6,6 +6,7 @@ namespace flambeau::script {
 namespace {
 
 constexpr size_t kMaxNesting = 200;  // types nest less deep
+constexpr size_t kFewCells = 64;     // are not looked through
 constexpr size_t kMaxParts = size_t{1} << 22;
 
 bool IsContainer(const Val& value) {
@@ -13,6 +14,21 @@ bool IsContainer(const Val& value) {
 }
 
 }  // namespace
+
+bool Heap::MustBeWatched(uint32_t cell) const {
+  const Cell& one = (*this)[cell];
+  if (!one.columns.empty() || (one.is_row && !one.lost)) return true;
+  return one.taken && one.taken->list < size() && Contents(one.taken->list) == one.taken->contents;
+}
+
+void Heap::Watch(uint32_t cell) {
+  const auto place = std::ranges::lower_bound(watched_, cell);
+  if (place != watched_.end() && *place == cell) return;
+  watched_.insert(place, cell);
+  if (watched_.size() < 2 * kept_ + kFewCells) return;
+  std::erase_if(watched_, [&](uint32_t each) { return each != cell && !MustBeWatched(each); });
+  kept_ = watched_.size();
+}
 
 bool SameConstant(const Val& a, const Val& b) {
   if (a.storage.index() != b.storage.index()) return false;

@@ -164,7 +164,11 @@ struct Cell {
 // All mutable values. A copy is a snapshot; cells are shared until written.
 class Heap {
  public:
-  uint32_t Add(Cell cell) { return cells_.Add(std::make_shared<Cell>(std::move(cell))).index; }
+  uint32_t Add(Cell cell) {
+    const uint32_t added = cells_.Add(std::make_shared<Cell>(std::move(cell))).index;
+    Watch(added);
+    return added;
+  }
   const Cell& operator[](uint32_t cell) const { return *cells_[CellId{cell}]; }
   // As it is now, whatever will be written.
   std::shared_ptr<const Cell> Contents(uint32_t cell) const { return cells_[CellId{cell}]; }
@@ -172,9 +176,13 @@ class Heap {
   Cell& Edit(uint32_t cell) {
     std::shared_ptr<Cell>& own = cells_.Edit(CellId{cell});
     if (own.use_count() > 1) own = std::make_shared<Cell>(*own);
+    Watch(cell);
     return *own;
   }
   uint32_t size() const { return cells_.size(); }
+  // In order, with others: the cells that have columns, are rows that are not lost, or were taken out of a list that is still
+  // the same (held.h). Those of a program that writes rows one after another are few, however many it wrote.
+  const std::vector<uint32_t>& watched() const { return watched_; }
   // The cells of a snapshot that have been edited since, in order.
   std::vector<uint32_t> EditedSince(const Heap& before) const {
     std::vector<uint32_t> edited;
@@ -186,7 +194,13 @@ class Heap {
 
  private:
   using CellId = Id<struct CellTag>;
+
+  bool MustBeWatched(uint32_t cell) const;
+  void Watch(uint32_t cell);
+
   SharedStore<CellId, std::shared_ptr<Cell>> cells_;
+  std::vector<uint32_t> watched_;  // all that were edited since it was last looked through, too
+  size_t kept_ = 0;                // of these, at that time
 };
 
 // Whether the two cells may be the same list, dict or object.
