@@ -8,17 +8,16 @@ import itertools
 import logging
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-import sympy
 import torch
-from torch.export import Dim, ExportedProgram
+from torch.export import ExportedProgram
 
-from .assumptions import conditions_not_decided, frozen, sizes_of
-from .assumptions import environment as size_environment
+from .agreement import Agreement
+from .assumptions import frozen, sizes_of
 from .attempt import Attempt
-from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
+from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name
 from .environment import environment
 from .failures import (
     failure,
@@ -31,41 +30,24 @@ from .failures import (
     warn_of_squeezes,
 )
 from .helps import OTHER_EXAMPLES, Help
-from .larger_examples import sizes_where_not, where_none
+from .larger_examples import where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
-from .operators.gradients import (
-    above_autograd,
-    export_below_autograd,
-    levels_left,
-    recorded_gradients,
-    refuse_differentiation,
-    refuse_unrecorded,
-)
+from .operators.gradients import levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .operators.stand_ins import restore
 from .operators.vmaps import without_vmap
 from .questions.constants import KNOWN, KnownConstants
-from .questions.decisions import NOWHERE, Decision, Place, handled_questions, loops_of, recorded_decisions, unrolled_loops
+from .questions.decisions import Decision, Place, handled_questions, loops_of, recorded_decisions, unrolled_loops
 from .questions.emptiness import MORE, left_open, taken_as_filled
 from .questions.equality import taken_as_numbers
-from .questions.general import (
-    examples_of_special_cases,
-    general_answers,
-    general_decisions,
-    in_other_places,
-    says_something_is,
-    special_answers,
-    special_decisions,
-    special_places,
-    special_sizes,
-)
+from .questions.general import general_answers, general_decisions, says_something_is, special_decisions, special_places
 from .questions.ways_of_exports import FLAGS, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
-from .remedies import CONFLICTS, Helped, Remedies, is_about_shapes, with_remedies
-from .results import computes_alike, results_of_model, say_little, writes_nothing
+from .remedies import CONFLICTS, Helped, Remedies, is_about_shapes
+from .results import computes_alike
 from .seeds import draws
-from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
+from .sizes.numpys_functions import fails_in_numpy
 from .sizes.squeezes import kept_ones
-from .torch_export import draft
+from .ways import Capture, ways
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -75,74 +57,6 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 _MOST_ROUNDS = 5
 """So many captures, of which each asks the model's questions with the answers of the one before."""
-
-_Capture = Callable[[Remedies], Helped]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Way:
-    """A way to capture a module."""
-
-    name: str
-    capture: _Capture
-    helps: tuple[Help, ...] = ()
-    """What it has of itself."""
-
-
-def _refined(shapes: Any, error: Exception | None) -> Any:
-    """The dynamic shapes that torch's error suggests; None if it suggests none."""
-    if not isinstance(error, torch._dynamo.exc.UserError):
-        return None
-    try:
-        return torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes(error.msg, shapes)
-    except Exception:  # of a helper that parses a message; then there is no suggestion
-        return None
-
-
-def _attempts(
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    dynamic_shapes: Any,
-    strategies: Sequence[str],
-    failed: list[Attempt],
-) -> Iterator[_Way]:
-    """What to try, in order; `failed` holds what was tried so far."""
-    asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
-    for strategy in strategies:
-        strict = strategy == "strict"
-        if strategy in ("non-strict", "strict"):
-            if not strict or not failed:
-                if strict:
-                    yield _Way(strategy, lambda remedies: with_remedies(model, args, kwargs, asked, True, remedies))
-                else:
-                    yield _Way(strategy, lambda remedies: above_autograd(lambda: with_remedies(model, args, kwargs, asked, False, remedies)))
-                error = failed[-1].error
-                if not strict and error is not None and failed[-1].gradients:
-                    yield _Way(
-                        strategy,
-                        lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd),
-                        (Help.BELOW_AUTOGRAD,),
-                    )
-                if asked != lenient and is_about_shapes(error):
-                    yield _Way(f"{strategy}, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, strict, remedies))
-                elif (refined := _refined(asked, error)) is not None:
-                    yield _Way(f"{strategy}, with torch's suggested fixes", lambda remedies: with_remedies(model, args, kwargs, refined, strict, remedies))
-            else:
-                yield _Way(strategy, lambda remedies: with_remedies(model, args, kwargs, lenient, True, remedies))
-        else:
-            yield _Way(strategy, lambda _: (draft(model, args, kwargs, dynamic_shapes=lenient), ()))
-    # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
-    conflicts = any(CONFLICTS in str(attempt.error) for attempt in failed)
-    if conflicts and asked != lenient and "non-strict" in strategies:
-        yield _Way("non-strict, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies))
-    if asked and "non-strict" in strategies and any(fails_in_numpy(attempt.error) for attempt in failed):
-
-        def with_numbers(remedies: Remedies) -> Helped:
-            with numbers_in_arrays():
-                return with_remedies(model, args, kwargs, lenient, False, remedies)
-
-        yield _Way("non-strict, with the example's sizes in NumPy's arrays", with_numbers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,8 +148,8 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    tries = _Tries(model, args, kwargs, training, verbose, dynamic_shapes)
-    for way in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+    tries = _Tries(model, args, kwargs, training, verbose, dynamic_shapes, Agreement(model, args, kwargs, training))
+    for way in ways(model, args, kwargs, dynamic_shapes, strategies, attempts):
         captured = tries.best(way.capture) if "non-strict" in way.name else tries.compared(way.capture)
         unrolled = unrolled_loops(captured.decided)
         attempts.append(Attempt(way.name, captured.seconds, captured.error, unrolled, captured.gradients, way.helps + captured.helps))
@@ -251,7 +165,7 @@ def capture(
             if tries.differs_from_runs(captured):
                 warn_of_another_way(tries.flags)
             if decisions is not None:
-                decisions += tries.judged(captured.exported, captured.decided)
+                decisions += tries.agreement.judged(captured.exported, captured.decided)
             return captured.exported
     raise failure(model, args, kwargs, training, attempts)
 
@@ -266,12 +180,13 @@ class _Tries:
     training: bool | None
     verbose: bool
     dynamic_shapes: Any
+    agreement: Agreement
     helped: set[Help] = dataclasses.field(default_factory=set)
     """What captures needed so far."""
     flags: dict[str, str] = dataclasses.field(default_factory=dict)
     """The functions by which the model asked whether it is exported, and the first line that called each."""
 
-    def best(self, attempt: _Capture) -> _Captured:
+    def best(self, attempt: Capture) -> _Captured:
         """The capture that depends least on the example: loops are kept, and questions get the answer of the general case."""
         names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes)
         with one_size_a_name(self.model, names):
@@ -279,7 +194,7 @@ class _Tries:
             settled = captured.exported is not None or is_about_shapes(captured.error) or CONFLICTS in str(captured.error)
             return captured if settled else self._as_it_runs(attempt) or captured
 
-    def compared(self, attempt: _Capture) -> _Captured:
+    def compared(self, attempt: Capture) -> _Captured:
         """The capture, unless it gives something else for the example: Dynamo reads a class attribute that the model has assigned as it was before."""
         captured = self.once(attempt)
         if captured.exported is None or draws(captured.exported):
@@ -290,7 +205,7 @@ class _Tries:
             return captured
         return captured if alike else dataclasses.replace(captured, exported=None, error=Unkept("the program computes something else for the example"))
 
-    def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
+    def _as_it_runs(self, attempt: Capture) -> _Captured | None:
         """The capture of a model that takes another path while it is exported, with that hidden from it; None if it differs on the example.
 
         That it is exported to ONNX is hidden where it gives something else otherwise.
@@ -310,9 +225,9 @@ class _Tries:
                 continue
             captured = captured.helped(Help.RUNS_ONLY)
             with told_that_it_runs():
-                if self._agrees_on_example(captured.exported):
+                if self.agreement.on_example(captured.exported):
                     return captured
-            if on_a_path is None and self._agrees_on_example(captured.exported):
+            if on_a_path is None and self.agreement.on_example(captured.exported):
                 on_a_path = captured
         return on_a_path
 
@@ -327,7 +242,7 @@ class _Tries:
 
         return gives_something_else(self.model, self.args, self.kwargs, self.training, told, alike)
 
-    def _general(self, attempt: _Capture) -> _Captured:
+    def _general(self, attempt: Capture) -> _Captured:
         """The capture with loops kept, then with weights known where questions about them stop it, then with general answers."""
         captured = self.once(attempt, _Setting(loops_first=True))
         constants, stuck = False, _is_stuck(captured.error)
@@ -365,7 +280,7 @@ class _Tries:
         return captured
 
     def _of_other_sizes(
-        self, attempt: _Capture, exported: ExportedProgram, decided: Sequence[Decision], loops: Set[Place], places: Set[Place]
+        self, attempt: Capture, exported: ExportedProgram, decided: Sequence[Decision], loops: Set[Place], places: Set[Place]
     ) -> _Captured | None:
         """The capture of an example of other sizes, for which the model itself answers in general; None if it still asks for a special case.
 
@@ -381,7 +296,7 @@ class _Tries:
         return general.helped(Help.GENERAL_CASE)
 
     def _with_remainders(
-        self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
+        self, attempt: Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
     ) -> _Captured:
         """The capture in which nothing remaining counts as something (``if n % 4 != 0: pad by 4 - n % 4``), if it agrees at sizes without a remainder.
 
@@ -390,16 +305,16 @@ class _Tries:
         if captured.exported is None:
             return captured
         asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if says_something_is(each.condition)]
-        differ = [each for each in asked if not self._agrees_for_both_answers(captured.exported, each)]
+        differ = [each for each in asked if not self.agreement.for_both_answers(captured.exported, each)]
         if not differ:
             return captured
         found = {each.place for each in differ}
         general = self.once(attempt, _Setting(loops, found | (places or set()), constants=constants))
-        alike = general.exported is not None and all(self._agrees_for_both_answers(general.exported, each) for each in differ)
+        alike = general.exported is not None and all(self.agreement.for_both_answers(general.exported, each) for each in differ)
         return dataclasses.replace(general, helps=captured.helps).helped(Help.GENERAL_CASE) if alike else captured
 
     def _with_answers(
-        self, attempt: _Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
+        self, attempt: Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
     ) -> tuple[_Captured, Set[Place]]:
         """The capture with general answers at these places, and at further ones that the model then asks at; and all of these places."""
         for _ in range(_MOST_ROUNDS):
@@ -410,20 +325,20 @@ class _Tries:
             places = places | found
         return general, places
 
-    def once(self, attempt: _Capture, setting: _Setting = _Setting()) -> _Captured:
+    def once(self, attempt: Capture, setting: _Setting = _Setting()) -> _Captured:
         """One capture, repeated with less help where the help assumed something that the user's example contradicts."""
         captured = self._tried(attempt, setting)
         if captured.error is not None and not OTHER_EXAMPLES.isdisjoint(captured.helps):
             return self.once(attempt, _Setting(setting.loops, setting.special, two_is_one=False, constants=setting.constants))
         if MORE in captured.asked.values() and (
-            isinstance(captured.error, Unkept) or (captured.exported is not None and not self._agrees_on_example(captured.exported))
+            isinstance(captured.error, Unkept) or (captured.exported is not None and not self.agreement.on_example(captured.exported))
         ):
             other = self.once(attempt, dataclasses.replace(setting, single=True, instead=None))
-            if other.exported is not None and self._agrees_on_example(other.exported):
+            if other.exported is not None and self.agreement.on_example(other.exported):
                 return other
         return captured
 
-    def _tried(self, attempt: _Capture, setting: _Setting) -> _Captured:
+    def _tried(self, attempt: Capture, setting: _Setting) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: dict[str, str] = {}
@@ -473,8 +388,8 @@ class _Tries:
             if known is not None:
                 exported.graph_module.meta[KNOWN] = known.decisive()
             if setting.loops or setting.special is not None or not OTHER_EXAMPLES.isdisjoint(helps) or (known is not None and known.follows_sizes):
-                self._refuse_what_differs(exported, presence)
-            if handled and not self._agrees_on_example(exported):  # the model went on with what it does after an error of its own
+                self.agreement.refuse_what_differs(exported, presence)
+            if handled and not self.agreement.on_example(exported):  # the model went on with what it does after an error of its own
                 raise handled[0]
         except Exception as error:
             exported, failed = None, error
@@ -482,99 +397,8 @@ class _Tries:
         found = set(map(own, loops_of(decided, failed)))
         return _Captured(exported, helps, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
-    def _agrees_on_example(self, exported: ExportedProgram) -> bool:
-        """Whether the program gives the module's results for the user's example."""
-        try:
-            return computes_alike(exported, self.model, self.args, self.kwargs, self.training)
-        except Exception:  # an index that is not there, for one
-            return False
-
-    def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
-        """The decisions, those marked needless of which nobody has to be warned.
-
-        Needless is a decision for the general case if the program agrees with the module at sizes of the special case, too; and one
-        that only decides whether a tensor is copied, if nothing is written that may be the copy. Conditions of torch's own (whether
-        a slice is the whole tensor) are added as needless decisions, if the program agrees with the module where they do not hold.
-        """
-        copies = {each for each in decided if each.copies and writes_nothing(exported)}
-        needless = copies | {each for each in set(general_decisions(exported, decided)) - copies if self._agrees_for_both_answers(exported, each)}
-        judged = [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
-        env = size_environment(exported)
-        for condition in dict.fromkeys(conditions_not_decided(exported, judged)) if env is not None else ():
-            if self._agrees_where_not(exported, condition):
-                judged.append(Decision(env, condition, "", by_model=False, place=NOWHERE, repeats=False, beside=(), needless=True))
-        return judged
-
-    def _agrees_where_not(self, exported: ExportedProgram, condition: Any) -> bool:
-        """Whether the program agrees with the module at sizes of the example for which a condition on one size does not hold."""
-        symbol, *more = condition.free_symbols
-        shown = False
-        for size in sizes_where_not(condition, symbol) if not more else ():
-            other = where_none(exported, [sympy.Ne(symbol, size)], self.args, self.kwargs)
-            if other is None:
-                return False
-            try:
-                results_of_model(self.model, *other, self.training)
-            except Exception:  # the model may not take such sizes
-                continue
-            try:
-                if not computes_alike(exported, self.model, *other, self.training):
-                    return False
-            except Exception:  # the program may not take them
-                return False
-            shown = True
-        return shown
-
-    def _agrees_for_both_answers(self, exported: ExportedProgram, decision: Decision) -> bool:
-        """Whether the program agrees with the module at sizes of the example for which it answers otherwise."""
-        others = special_sizes(decision)
-        for conditions in others or ():
-            other = where_none(exported, conditions, self.args, self.kwargs)
-            try:
-                if other is None or not computes_alike(exported, self.model, *other, self.training):
-                    return False
-            except Exception:  # the model may not take such sizes
-                return False
-        return others is not None
-
-    def _refuse_what_differs(self, exported: ExportedProgram, presence: Sequence[str]) -> None:
-        """Raises:
-        Unkept: The captured program differs from the module on the example, or no example takes the special case of a question that
-            was answered in general: neither the user's, nor those made of it in which more is alike.
-        """
-        unseen = set(presence)
-        for made, (args, kwargs) in enumerate(examples_of_special_cases(self.args, self.kwargs)):
-            try:
-                with special_answers() as shown:
-                    alike = computes_alike(exported, self.model, args, kwargs, self.training)
-            except Exception:  # the model may not take what was made
-                if not made:
-                    raise
-                continue
-            if not alike:
-                raise Unkept("the program computes something else for the example")
-            if shown and self._agrees_by_chance(exported, args, kwargs):
-                raise Unkept("the program computes the same for the example by chance")
-            unseen -= set(shown)
-            if not unseen:
-                return
-        raise Unkept(f"no example shows that the program computes the same in the special case of {', '.join(sorted(unseen))}")
-
-    def _agrees_by_chance(self, exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether results of few distinct numbers agree in a special case, but no more with the example's elements in other places."""
-        if not say_little(results_of_model(self.model, args, kwargs, self.training)):
-            return False
-        for other in in_other_places(args, kwargs):
-            try:
-                with special_answers() as shown:
-                    if not computes_alike(exported, self.model, *other, self.training) and shown:
-                        return True
-            except Exception:  # the model may not take them there
-                continue
-        return False
-
     def _with_loops(
-        self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, constants: bool
+        self, attempt: Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, constants: bool
     ) -> _Captured:
         """The capture with all loops kept that captures unrolled; `loops` gets them."""
         found = captured.loops
