@@ -62,9 +62,9 @@ _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
 _FUNCTION, _SELF = "UNKNOWN_TYPE", "SELF"
 
 
-def module_steps(node: Any) -> list[tuple[str, str]]:
-    """(name in its parent, class) of each module around a node of an inlined graph, outermost first: "layers(Sequential).0(Linear)"."""
-    frames = _HIERARCHY.finditer(node.getModuleHierarchy())
+def module_steps(hierarchy: str) -> list[tuple[str, str]]:
+    """(name in its parent, class) of each module in the hierarchy of a node of an inlined graph, outermost first: "layers(Sequential).0(Linear)"."""
+    frames = _HIERARCHY.finditer(hierarchy)
     steps = [(frame["path"].lstrip("."), frame["type"]) for frame in frames]
     return [(name, class_name) for name, class_name in steps if class_name != _FUNCTION and name != _SELF]
 
@@ -178,6 +178,7 @@ class GraphImport:
         self.types: dict[str, int] = {}
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
         self.objects: dict[int, _engine.ScriptObject] = {}
+        self.around: dict[tuple[str, str], list[tuple[str, str]]] = {}  # by a node's scope and hierarchy
         self.instances: dict[str, str] = {}  # the first path of an object, by scripted class
         self.kept: list[Any] = []  # what the keys above are ids of
         self.following: Iterator[Any] = iter(())  # the nodes of the block at hand that are not imported yet
@@ -417,11 +418,17 @@ class GraphImport:
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         """(path, class) of each module around the node, outermost first."""
+        place = node.scopeName(), node.getModuleHierarchy()
+        if place not in self.around:
+            self.around[place] = self._around(*place)
+        return self.around[place]
+
+    def _around(self, scope: str, hierarchy: str) -> list[tuple[str, str]]:
         frames = [("", self.root)]
         path = ""
         # Of a trace: "__module.model/__module.model.layers.0". The hierarchy, "model(Net).0(Block)", leaves out containers.
-        scopes = node.scopeName().split("/")
-        steps = module_steps(node)
+        scopes = scope.split("/")
+        steps = module_steps(hierarchy)
         traced = len(scopes) == len(steps) and all(scope.startswith("__module.") for scope in scopes)
         for i, (step, class_name) in enumerate(steps):
             if self.bound and not path and step == "model" and len(frames) == 1:

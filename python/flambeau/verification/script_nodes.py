@@ -235,7 +235,7 @@ def _calls(graph: Any, paths: Mapping[str, str]) -> tuple[list[Any], list[_Call]
     nodes = [node for node in _nodes(graph) if node.kind().startswith("aten::") and _is_tensor(list(node.outputs()))]
     calls = []
     for place, node in enumerate(nodes):
-        path = ".".join(name for name, _ in module_steps(node))
+        path = ".".join(name for name, _ in module_steps(node.getModuleHierarchy()))
         calls.append(_Call((paths.get(path, path), pure(node.kind())), place, _line_of(node.sourceRange())))
     return nodes, calls
 
