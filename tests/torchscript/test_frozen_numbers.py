@@ -9,7 +9,7 @@ import warnings
 import pytest
 import torch
 import torch.nn.functional as F
-from checking import Calls
+from checking import Calls, script
 
 import flambeau
 
@@ -30,10 +30,23 @@ def written(x):
     return y
 
 
-def said_of(function, dynamic):
+class HoldsScript(Calls):
+    """The calls of a model that holds TorchScript, and writes a buffer."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self.script = script(torch.nn.ReLU())
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls = self.calls + 1
+        return self.script(self.function(x))
+
+
+def said_of(function, dynamic, of=Calls):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        flambeau.export(Calls(function), (torch.randn(3, 4),), dynamic_shapes=({d: "n" for d in dynamic},) if dynamic else None, capture="trace")
+        flambeau.export(of(function), (torch.randn(3, 4),), dynamic_shapes=({d: "n" for d in dynamic},) if dynamic else None, capture="trace")
     return [str(each.message) for each in said if issubclass(each.category, FROZEN)]
 
 
@@ -59,6 +72,13 @@ PIECES = {
     "unsafe_chunk": lambda x: sum(x.unsafe_chunk(3)),
     "unbind_copy": lambda x: sum(torch.unbind_copy(x)),
 }
+@pytest.mark.parametrize("function", [*NUMBERS.values(), *PIECES.values()], ids=[*NUMBERS, *PIECES])
+def test_a_model_that_holds_torchscript_is_warned_of_likewise(function):
+    said = said_of(function, dynamic=[0], of=HoldsScript)
+    assert sum("is right only where" in each and "test_frozen_numbers.py:" in each for each in said) == 1, said
+    assert not any("is right only where" in each for each in said_of(function, dynamic=[1], of=HoldsScript))
+
+
 FEWER_CHUNKS = {"three": (3, 4), "two": (2, 1), "as a size says": (lambda x: x.shape[1], 4)}
 
 

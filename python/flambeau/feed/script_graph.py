@@ -16,10 +16,11 @@ from ..errors import CaptureError
 from . import enums
 from .exported_program import DTYPES
 from .foreign_objects import Place
+from .recorded_pieces import has_pieces_of_example
 from .weights import has_no_bytes
 from .written_rows import drops_rows_of_example
 
-__all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type", "stack_trace"]
+__all__ = ["FROZEN", "GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type", "stack_trace"]
 
 _KINDS = {"c": "fs", "cs": "c", "fs": "cs"}
 
@@ -48,6 +49,9 @@ _TYPE_KINDS = {
 
 # Operators of these are in the engine's table, or nowhere.
 _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
+
+FROZEN = "flambeau::frozen"
+"""Says of a number, which a trace has as a size, that Python counted by what it is in the example. Its attributes: that, and a place as text."""
 
 # The most frequent of those that could have some.
 _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
@@ -183,6 +187,7 @@ class GraphImport:
         self.kept: list[Any] = []  # what the keys above are ids of
         self.following: Iterator[Any] = iter(())  # the nodes of the block at hand that are not imported yet
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
+        self.own_run = bound  # Flambeau had torch record it
         # The number of elements, by the operator that makes a list and its node; None where inlined graphs have nodes of one name.
         self.unpacked: dict[tuple[str, str], int | None] = {}
         # The calls of modules around a node, by its name: path → which one. Only a trace tells them apart.
@@ -397,6 +402,8 @@ class GraphImport:
             return {"value": self.constant(output.toIValue(), output.debugName())}
         if kind == "prim::isinstance":
             return {"types": [enums.class_name(type_.annotation_str) for type_ in node.tys("types")]}
+        if kind == "prim::ListUnpack":
+            return {"recorded_run": 1} if self.own_run and has_pieces_of_example(node) else {}
         if kind == "prim::PythonOp":
             return {"name": node.pyname()}
         kinds = {name: attribute_kind(node, name) for name in node.attributeNames()}
@@ -404,12 +411,15 @@ class GraphImport:
 
     @staticmethod
     def stack_trace(node: Any) -> str:
-        return stack_trace(node.sourceRange())
+        if node.kind() == FROZEN:
+            return stack_trace(node.s("stack"))
+        # Torch says nothing of where a trace unpacks a list: that is the call that made it.
+        return stack_trace(node.sourceRange() or (node.inputsAt(0).node().sourceRange() if node.kind() == "prim::ListUnpack" else ""))
 
     def recorded(self, node: Any, outputs: Sequence[Any]) -> dict[str, Any]:
         """Of an operator whose translation may leave the types of its results open: these, as the trace has them."""
         space = node.kind().partition("::")[0]
-        if space == "prim" or (space == "aten" and (self.functions is None or not self.functions.open_types)):
+        if space == "prim" or node.kind() == FROZEN or (space == "aten" and (self.functions is None or not self.functions.open_types)):
             return {}
         if space not in _OWN_NAMESPACES and "(" in node.schema():
             self.builder.declare_operator(node.schema())

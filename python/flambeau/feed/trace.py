@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .. import _engine
-from .script_graph import GraphImport, PythonFunctions, stack_trace
+from .script_graph import FROZEN, GraphImport, PythonFunctions, stack_trace
 
 __all__ = ["Place", "Trace", "import_trace", "place_of"]
 
@@ -57,26 +57,12 @@ class Trace:
     """The buffers, by their paths, that the run left with another tensor: these tensors are returned before the sizes."""
 
 
-_CUT = {f"aten::{name}" for name in ("split", "split_copy", "unbind", "unbind_copy", "unsafe_split")}
-_CHUNKS = {"aten::chunk", "aten::unsafe_chunk"}
-
-
-def _has_pieces_of_example(node: Any) -> bool:
-    """Whether it takes as many tensors out of a list as operators that cut made of the example.
-
-    One chunk or two that were asked for are what any size gives; of more, a size may give fewer.
-    """
-    if node.kind() != "prim::ListUnpack":
-        return False
-    cut = node.inputsAt(0).node()
-    return cut.kind() in _CUT or (cut.kind() in _CHUNKS and (node.outputsSize() > 2 or cut.inputsAt(1).toIValue() != node.outputsSize()))
-
-
 class _TraceImport(GraphImport):
     """One walk over a trace, whose graph has the module's tensors as inputs: they become attributes of one object."""
 
     def __init__(self, trace: Trace, graph: Any, functions: PythonFunctions | None) -> None:
         super().__init__(graph, trace.model, bound=False, functions=functions)
+        self.own_run = True
         self.trace = trace
         self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
         self.steps: dict[str, Mapping[str, str]] = {}  # likewise: path → step, which is the call
@@ -116,20 +102,12 @@ class _TraceImport(GraphImport):
             place = [("", self.root)], stack_trace(number.stack)
             integer = (f"{value.debugName()}.int", self.type(torch._C.IntType.get()))
             added = self.builder.add_node("aten::Int", "Tensor", [self.values[value.unique()]], [integer], {}, *place)
-            self.builder.add_node("flambeau::frozen", "", added, [], {"example": int(number.size)}, *place)
+            self.builder.add_node(FROZEN, "", added, [], {"example": int(number.size)}, *place)
         given -= len(self.trace.rebound)
         types = [self.type(value.type()) for value in outputs[:given]]
         result = (node.output().debugName(), self.builder.add_type("Tuple", types, ""))
         values = [self.values[value.unique()] for value in outputs[:given]]
         (self.values[self.results],) = self.builder.add_node(node.kind(), "", values, [result], {}, self.modules(node), self.stack_trace(node))
-
-    @staticmethod
-    def stack_trace(node: Any) -> str:
-        """Torch says nothing of where a list is unpacked: that is the call that made it."""
-        return stack_trace((node.inputsAt(0).node() if node.kind() == "prim::ListUnpack" else node).sourceRange())
-
-    def node_attributes(self, node: Any) -> dict[str, Any]:
-        return super().node_attributes(node) | ({"recorded_run": 1} if _has_pieces_of_example(node) else {})
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree
 
+from ...feed.script_graph import FROZEN
 from ...feed.script_inputs import holds_packed_weights
 from ...feed.trace import FrozenNumber, Trace
 from ...held import held_by
@@ -35,6 +36,7 @@ from .floats import exact
 from .functions import numbers_stay_numbers
 from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
+from .script_calls import sizes_in_script_calls
 from .unrecorded_calls import recorded_calls
 from .written_constants import constants_as_made
 
@@ -75,19 +77,22 @@ def _as_output(value: Any) -> torch.Tensor:
 
 
 class _BoundWithState(_Bound):
-    """One whose last outputs are what is in buffers to which its run assigned another tensor."""
+    """One whose last outputs are what is in buffers to which its run assigned another tensor, and then sizes that Python made numbers of."""
 
     def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], tables: BufferTables) -> None:
         super().__init__(model, args, kwargs)
         self.parts = {path: module for path, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)}
         self.before, self.tables = list(_state(self.parts)), tables
         self.rebound: list[str] = []
+        self.frozen: list[FrozenNumber] = []
+        self.numbers: Callable[[], list[FrozenNumber]] = list  # which sizes became numbers until now
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         outputs = super().forward(*tensors)
+        self.frozen = self.numbers()
         states = _rebound_buffers(self.tables, self.before)
         self.rebound.extend(states)
-        return *outputs, *states.values()
+        return *outputs, *states.values(), *(number.size for number in self.frozen)
 
 
 def trace(
@@ -168,7 +173,7 @@ def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
     held = held_by(model, remembered=True)
     kept = kept_state(model, held)
     with exporting(), kept as changed, dense_state(held), dense_calls(), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), dynamic_types(), recorded_calls():
+        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), sizes_in_script_calls(), dynamic_types(), recorded_calls():
             yield changed
 
 
@@ -179,11 +184,22 @@ def _traced(bound: _Bound, tables: BufferTables, examples: Sequence[torch.Tensor
 
 
 def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
-    """A trace that is a module of TorchScript, and assigns to buffers what the run did."""
-    with _typed_scripts(bound):
+    """A trace that is a module of TorchScript, assigns to buffers what the run did, and says which sizes it holds as numbers."""
+    with _typed_scripts(bound), frozen_numbers() as bound.numbers:
         traced = torch.jit.trace(bound, examples, check_trace=False, strict=False)
     graph = traced.graph
     results = next(graph.outputs()).node()
+
+    def taken() -> Any:
+        """The last of the results, which is one no more."""
+        value = list(results.inputs())[-1]
+        results.removeInput(results.inputsSize() - 1)
+        return value
+
+    for number in reversed(bound.frozen):
+        graph.setInsertPoint(results)
+        integer = graph.insertNode(graph.create("aten::Int", [taken()])).output().setType(torch._C.IntType.get())
+        graph.insertNode(graph.create(FROZEN, [integer], 0).i_("example", int(number.size)).s_("stack", number.stack))
     for path in reversed(bound.rebound):
         *owners, name = f"model.{path}".split(".")
         owner, module = next(graph.inputs()), traced._c
@@ -192,9 +208,7 @@ def _traced_by_torch(bound: _BoundWithState, examples: Sequence[torch.Tensor]) -
             module = module.getattr(each)
             read = graph.insertNode(graph.create("prim::GetAttr", [owner]).s_("name", each))
             owner = read.output().setType(module._type())
-        value = list(results.inputs())[-1]
-        results.removeInput(results.inputsSize() - 1)
-        graph.insertNode(graph.create("prim::SetAttr", [owner, value], 0).s_("name", name))
+        graph.insertNode(graph.create("prim::SetAttr", [owner, taken()], 0).s_("name", name))
     results.output().setType(torch._C.TupleType([value.type() for value in results.inputs()]))
     return traced
 
