@@ -1,5 +1,6 @@
 """Dynamic sizes as text, in sets, and in tables that calls make: a warning says that the model may be right for the example alone."""
 
+import collections
 import warnings
 
 import pytest
@@ -86,3 +87,28 @@ def test_what_decides_nothing_is_not_warned_of(scale):
     program, said = exported(scale)
     assert not said
     torch.testing.assert_close(program(torch.ones(4, 2))[0], Scaled(scale)(torch.ones(4, 2)))
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda x: len({t.shape[0] for t in (x, x[1:], x[:3])}),
+        lambda x: len({t.shape[0]: 1 for t in (x, x[:3])}),
+        lambda x: {t.shape[0]: 5.0 for t in (x, x[:2])}.get(3, 1.0),
+        lambda x: len(set(t.shape[0] for t in (x, x[1:], x[:3]))),  # noqa: C401
+        lambda x: len(dict((t.shape[0], 1) for t in (x, x[:3]))),  # noqa: C402
+        lambda x: len(dict.fromkeys(t.shape[0] for t in (x, x[:3]))),
+        lambda x: len(collections.Counter([x.shape[0], x[:3].shape[0], 2])),
+    ],
+)
+def test_sets_that_comprehensions_make_are_warned_of(scale):
+    program, said = exported(scale)
+    assert any("makes a set or dict of dynamic sizes (test_unasked_sizes.py:" in each for each in said), said
+    torch.testing.assert_close(program(torch.ones(3, 2))[0], Scaled(scale)(torch.ones(3, 2)))
+
+
+@pytest.mark.parametrize("scale", [lambda x: hash(x.shape[0]) % 4, lambda x: hash((x.shape[0], 2)) % 5, lambda x: hash(x.shape) % 5])
+def test_hashes_are_warned_of(scale):
+    program, said = exported(scale)
+    assert any("takes the hash of a dynamic size (test_unasked_sizes.py:" in each for each in said), said
+    torch.testing.assert_close(program(torch.ones(3, 2))[0], Scaled(scale)(torch.ones(3, 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import types
 from collections.abc import KeysView
@@ -117,6 +118,34 @@ def _displays(filename: str) -> dict[Place | None, list[ast.expr]]:
     return found
 
 
+@functools.lru_cache(maxsize=64)
+def _gatherings(filename: str) -> dict[Place | None, str]:
+    """What a file makes of hashes of values that cannot be evaluated anew, by where it takes them."""
+    found: dict[Place | None, str] = {}
+    for node in nodes_of_file(filename):
+        if isinstance(node, (ast.SetComp, ast.DictComp)):
+            key, end = (node.elt, node.elt) if isinstance(node, ast.SetComp) else (node.key, node.value)
+            within = (key.lineno, end.end_lineno, key.col_offset, end.end_col_offset)  # which of the two depends on Python's version
+            found |= dict.fromkeys((place_of(node), place_of(key), within), "makes a set or dict of dynamic sizes")
+        elif isinstance(node, ast.Call) and called(node) == "hash":
+            found[place_of(node)] = "takes the hash of a dynamic size"
+        elif isinstance(node, ast.Call) and called(node) in ("frozenset", "set", "dict") and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            found[place_of(node)] = "makes a set or dict of dynamic sizes"
+        elif isinstance(node, ast.Call) and called(node) in ("Counter", "fromkeys"):
+            found[place_of(node)] = "makes a set or dict of dynamic sizes"
+    return found
+
+
+def _is_gathered(frame: types.FrameType) -> bool:
+    """Whether a frame makes one of those of a size's hash, of which the export then warns; a ``collections.Counter`` counts for who made it."""
+    while frame.f_back is not None and frame.f_code.co_filename == collections.__file__:
+        frame = frame.f_back
+    what = _gatherings(frame.f_code.co_filename).get(place_that_runs(frame))
+    if what is not None:
+        note(frame, what)
+    return what is not None
+
+
 def _is_among_others(size: torch.SymInt, frame: types.FrameType) -> bool:
     """Whether a frame makes a set or dict of the size and of what may be equal to it in another run."""
     filename = frame.f_code.co_filename
@@ -154,6 +183,8 @@ def equal_key(size: torch.SymInt, frame: types.FrameType) -> int | None:
     if isinstance(looked_up, type):
         note(frame, "looks up a dynamic size in a table that a call makes")
         return number_of(size)
+    if looked_up is None and _is_gathered(frame):
+        return number_of(size)  # of those with the same hash, Python asks whether they are equal
     if looked_up is None and hashed is None and _is_among_others(size, frame):
         note(frame, "makes a set or dict of a dynamic size and others")
     key, table = looked_up or (None, ())
