@@ -145,4 +145,14 @@ def pools_to_no_bins(self, x, y, n):
     return area, F.adaptive_max_pool2d(image, (3, bins)), F.adaptive_max_pool2d(image, (bins, 1), return_indices=True)[1]
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, how=("trace", "script"), **N)
+def bins_of_a_histogram(self, x, y, n):
+    return torch.histc(x, x.size(1)), torch.histc(y, x.size(0) + 2, -1.0, 1.0)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def bins_that_data_decide(self, x, y, n):
+    return torch.histc(x, int(n) + 1), torch.histc(y, bins=int(x.abs().sum()) + 1, max=2)
+
+
 test_program = case.test()

@@ -542,10 +542,61 @@ def test_memory_of_what_is_not_conjugate_is_refused():
         flambeau.export(torch.jit.script(Conjugate()), (torch.randn(4),))
 
 
+def kept(self, tensors: List[Tensor]):
+    kept: List[Tensor] = []
+    for each in tensors:
+        if bool(each.sum() > 0):
+            kept.append(each)
+    return kept
+
+
+@sharing(refused=False)
+def one_that_a_list_may_hold_beside_another(self, x):
+    a, b = x + 1, x - 2
+    kept = self.kept([a, b])
+    b.add_(1)
+    return a, b, len(kept)
+
+
+@sharing(refused=False)
+def one_of_three_that_a_list_may_hold(self, x):
+    a, b, c = x + 1, x - 2, x * 3
+    kept = self.kept([a, b, c])
+    more = self.kept(kept)
+    c.add_(1)
+    return a, b, len(more)
+
+
+@sharing(refused=True)
+def a_list_that_may_hold_what_is_written(self, x):
+    a, b = x + 1, x - 2
+    kept = self.kept([a, b])
+    b.add_(1)
+    return a, torch.cat([x] + kept)
+
+
+@sharing(refused=True)
+def one_that_a_written_element_may_be(self, x):
+    a, b = x + 1, x - 2
+    kept = self.kept([a, b])
+    if len(kept) > 0:
+        kept[0].add_(1)
+    return a
+
+
+@sharing(refused=False)
+def one_that_may_be_another_by_a_third(self, x):
+    a, b = x + 1, x - 2
+    c = a if bool(x.sum() > 0) else b
+    d = c if bool(x[0, 0] > 0) else x * 2
+    a.add_(1)
+    return d
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]
-    model = type(name, (nn.Module,), {"forward": forward})()
+    model = type(name, (nn.Module,), {"forward": forward, "kept": kept})()
     arguments = [(*sign, *rest) for rest in others for sign in SIGNS]
     if not refused:
         check(model, arguments[0], others=arguments[1:])

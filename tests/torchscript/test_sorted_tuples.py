@@ -41,4 +41,16 @@ def of_known_length(self, x):
     return [i for _, i in made], made[0][0], [b for _, b in sorted(names)]
 
 
+@case.forward(x(4, 3), **ROWS)
+def of_text_that_is_known(self, x):
+    steps = [("shift", 2), ("scale", 3), ("scale", 1)]
+    for name, by in sorted(steps):
+        x = x * by if name == "scale" else x + by
+    steps.sort(reverse=True)
+    for name, by in steps[:2]:
+        x = x * by if name == "scale" else x - by
+    table = {"b": x.size(0), "a": 2, "c": x.size(1)}
+    return x, [value for _, value in sorted(table.items())], [key == "a" for key in sorted(table.keys())]
+
+
 test_program = case.test()

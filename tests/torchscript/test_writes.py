@@ -4,6 +4,7 @@ import flambeau
 import pytest
 import torch
 from cases import Cases, x
+from checking import compare, script
 from torch import Tensor, nn
 
 
@@ -252,3 +253,19 @@ class PartsOfWhatIsMadeToFit(nn.Module):
 def test_parts_of_an_output_that_is_made_to_fit_may_have_been_written():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="may share its memory"):
         flambeau.export(torch.jit.script(PartsOfWhatIsMadeToFit()), (x(3, 4), x(3, 2, 4)), input_names=["x", "z"], dynamic_axes={"x": {0: "n"}, "z": {0: "n"}})
+
+
+class HalfIntoTheOther(nn.Module):
+    def forward(self, x: Tensor):
+        x = x.clone()
+        first, second = x.chunk(2)
+        torch.sigmoid(first, out=second)
+        return x
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_an_output_that_may_not_fit_is_warned_of(how):
+    """Halves of an odd number of rows differ: PyTorch gives the second one another place then, which reaches beyond the tensor."""
+    with pytest.warns(flambeau.errors.ConversionWarning, match="(?s)out= is taken to have the sizes.*test_writes.py"):
+        program = flambeau.export(script(HalfIntoTheOther()) if how == "script" else HalfIntoTheOther(), (x(4, 3),), input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False)
+    compare(HalfIntoTheOther(), program, (x(6, 3),))

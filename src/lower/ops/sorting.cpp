@@ -210,7 +210,7 @@ Tensor Bincount(Lowering& to, Tensor self, std::optional<Tensor> weights, Dim mi
   return ScatterAxis(to, none, 0, bins, each, Combine::kAdd);
 }
 
-Tensor Histc(Lowering& to, Tensor self, int64_t bins, Scalar min, Scalar max) {
+Tensor Histc(Lowering& to, Tensor self, Dim bins, Scalar min, Scalar max) {
   const DType dtype = self.dtype();
   const Tensor x = Flat(to, AtLeast1d(to, self));
   auto number = [&](double value) { return to.ConstantOf(value, dtype); };
@@ -231,8 +231,8 @@ Tensor Histc(Lowering& to, Tensor self, int64_t bins, Scalar min, Scalar max) {
   const Tensor inside = to.And(to.GreaterOrEqual(x, low), to.LessOrEqual(x, high));
   // The last bin includes its upper end; what lies outside counts 0 in any bin.
   const Tensor position = to.Where(inside, scaled, number(0));
-  const Tensor bin = to.Min({to.CastTo(position, DType::kInt64), to.ConstantInt(bins - 1)});
-  const Tensor none = to.Full(Dims{to.Of(bins)}, int64_t{0}, dtype);
+  const Tensor bin = to.Min({to.CastTo(position, DType::kInt64), to.Sub(to.Number(bins), to.ConstantInt(1))});
+  const Tensor none = to.Full(Dims{bins}, int64_t{0}, dtype);
   return ScatterAxis(to, none, 0, bin, to.CastTo(inside, dtype), Combine::kAdd);
 }
 

@@ -313,7 +313,7 @@ Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& sch
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
     const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    if (target->keyword_only) BindResult(result, tensor);
+    if (target->keyword_only) BindResult(result, tensor, node);
     else storages_.SetSame(result, tensor);  // what is written in place keeps its sizes
   }
   return fresh;
@@ -321,7 +321,7 @@ Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& sch
 
 // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size of which
 // there are parts, is meant to be written where its sizes may be those.
-void Functionalizer::BindResult(ValueId result, ValueId tensor) {
+void Functionalizer::BindResult(ValueId result, ValueId tensor, NodeId node) {
   const ViewId view = storages_.ViewOf(tensor);
   const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
   const ExprPool& exprs = graph_.context().exprs();
@@ -330,6 +330,9 @@ void Functionalizer::BindResult(ValueId result, ValueId tensor) {
     const bool is_empty = std::ranges::any_of(given, [&](Expr size) { return exprs.AsConstant(size) == 0; });
     if (!is_empty && !storages_.IsAlone(tensor)) storages_.SetOverwritten(storages_.StorageOf(tensor));  // others see some of what is written
     storages_.Detach(tensor, result);
+  } else if (wanted != given && !storages_.IsAlone(tensor)) {
+    sink_.Add({DiagnosticKind::kUnsupportedForm, Severity::kWarning, LocationOf(graph_, node),
+               "out= is taken to have the sizes of what is written there, where other tensors share its memory: these are right only where it has", {}, ""});
   }
   storages_.SetSame(result, tensor);
 }

@@ -62,7 +62,7 @@ class Functionalizer {
     std::vector<TypeId> types;
   };
   Fresh BindResults(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
-  void BindResult(ValueId result, ValueId tensor);
+  void BindResult(ValueId result, ValueId tensor, NodeId node);
   // What the pure operator returns: the fresh results, then from `first_written` on what is written.
   struct PureTypes {
     std::vector<TypeId> all;

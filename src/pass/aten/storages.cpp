@@ -207,7 +207,10 @@ void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundP
   if (a == b) return;
   const std::vector<Link> before = storages_[b].links;
   AddLinks(a, b, part, if_one);
-  for (const Link& link : before) AddLinks(link.storage, a, {}, if_one || link.if_one);
+  // What else `a` may be is not theirs: a list may hold either of two tensors, which are not one for that.
+  for (const Link& link : before) AddLink(link.storage, {a, 0, {}, false, if_one || link.if_one});
+  for (const Link& link : before)
+    if (storages_[link.storage].links.size() > kMaxLinks) SetAny(link.storage);
   AddLink(b, {a, 0, {}, false, if_one});
   if (storages_[b].links.size() > kMaxLinks) SetAny(b);
 }

@@ -103,6 +103,37 @@ Result<Vals> Remove(Evaluator& evaluator, const Node& node, Arguments arguments)
   return DeleteElement(evaluator, node, Vals{arguments[0], place[0]});
 }
 
+// Which of two values comes first: below 0, 0, or above; nullopt where only the run knows, or they have no order.
+std::optional<int> KnownOrder(const Val& a, const Val& b) {
+  const auto sign = [](const auto& x, const auto& y) { return x < y ? -1 : y < x ? 1 : 0; };
+  if (const auto x = a.AsInt(), y = b.AsInt(); x && y) return sign(*x, *y);
+  const auto number = [](const Val& value) -> std::optional<double> {
+    if (const auto* real = value.As<double>()) return *real;
+    return value.AsInt() ? std::optional(static_cast<double>(*value.AsInt())) : std::nullopt;
+  };
+  if (const auto x = number(a), y = number(b); x && y) return sign(*x, *y);
+  const auto *text = a.As<std::string>(), *other = b.As<std::string>();
+  if (text != nullptr && other != nullptr && text->find(kRunTimeText) == text->npos && other->find(kRunTimeText) == other->npos) return sign(*text, *other);
+  const auto *tuple = a.As<TupleVal>(), *beside = b.As<TupleVal>();
+  if (tuple == nullptr || beside == nullptr || tuple->elements->size() != beside->elements->size()) return std::nullopt;
+  for (size_t i = 0; i < tuple->elements->size(); ++i) {
+    const auto order = KnownOrder((*tuple->elements)[i], (*beside->elements)[i]);
+    if (!order || *order != 0) return order;
+  }
+  return 0;
+}
+
+// The elements in order; nullopt where only the run knows it.
+std::optional<Vals> InKnownOrder(Vals elements, bool reverse) {
+  bool known = true;
+  std::ranges::stable_sort(elements, [&](const Val& a, const Val& b) {
+    const auto order = reverse ? KnownOrder(b, a) : KnownOrder(a, b);
+    known &= order.has_value();
+    return order && *order < 0;
+  });
+  return known ? std::optional(std::move(elements)) : std::nullopt;
+}
+
 // Tuples of numbers: by the last field first, as each sort leaves what is equal in its order.
 Result<Val> SortedTuples(Evaluator& evaluator, const std::vector<Cell>& columns, bool reverse) {
   Emitter& emit = evaluator.emit();
@@ -145,33 +176,18 @@ Result<Val> SortedTuples(Evaluator& evaluator, const std::vector<Cell>& columns,
 Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
-  auto less = [](const Val& a, const Val& b) {
-    if (a.AsInt() && b.AsInt()) return *a.AsInt() < *b.AsInt();
-    auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
-    return number(a) < number(b);
-  };
   const std::optional<bool> reverse = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
   if (!reverse) return evaluator.Unsupported("sorts in an order that is known at run time only");
-  Vals sorted = list->elements;
-  const bool text = std::ranges::all_of(sorted, [](const Val& value) {
-    const auto* each = value.As<std::string>();
-    return each != nullptr && each->find(kRunTimeText) == std::string::npos;
-  });
-  const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
   Val result;
   const auto columns = ColumnsOf(*list, evaluator.heap());
-  if (columns && !columns->empty()) {
+  if (auto sorted = IsAsked(*list) ? std::nullopt : InKnownOrder(list->elements, *reverse)) {
+    result = evaluator.List(std::move(*sorted));
+  } else if (columns && !columns->empty()) {
     FLAMBEAU_TRY(result, SortedTuples(evaluator, *columns, *reverse));
-  } else if (IsAsked(*list) || (!text && !numbers)) {
+  } else {
     FLAMBEAU_TRY(const Val tensor, NumbersOfList(evaluator, arguments[0]));
     FLAMBEAU_TRY(const Vals ordered, evaluator.emit().Call("aten::sort", {tensor, int64_t{0}, *reverse}));
     FLAMBEAU_TRY(result, ListOfNumbers(evaluator, ordered[0]));
-  } else {
-    std::ranges::stable_sort(sorted, [&](const Val& a, const Val& b) {
-      if (text) return *reverse ? *b.As<std::string>() < *a.As<std::string>() : *a.As<std::string>() < *b.As<std::string>();
-      return *reverse ? less(b, a) : less(a, b);
-    });
-    result = evaluator.List(std::move(sorted));
   }
   if (node.kind == "aten::sorted") return Vals{std::move(result)};
   Cell made = *ListOf(result, evaluator.heap());
