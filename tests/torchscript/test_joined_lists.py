@@ -121,4 +121,11 @@ def test_what_the_number_of_tensors_decides_is_refused(function, tmp_path):
         flambeau.export(torch.jit.script(namespace["listed"]), (x(3, 2),), dynamic_axes={"x": {0: "n"}}, input_names=["x"], dynamo=False, verbose=False)
 
 
+@case.forward(x(2, 3, 4), x(2, 4, 4), dynamic_axes={"x": [0], "y": [0]}, others=[(x(5, 3, 4), x(5, 4, 4))])
+def sums_over_numbered_dimensions(self, x, y):
+    last: List[int] = [2, 0]
+    product = torch.einsum(x, [0, 1, 30], y, [0, 30, 51], [51, 0, 1])
+    return torch.einsum(x, [0, 1, 2], last), product, torch.einsum(x, [3, 2, 1], y, [3, 1, 0]), torch.einsum(y, [0, 1, 1])
+
+
 test_program = case.test()

@@ -72,4 +72,19 @@ def pieces_that_are_unpacked(self, x):
     return a, b, c, d, e, f, g, h, i, j, x.tensor_split(3, 1)[1], x.hsplit([1, 3])[2], x.unbind(1)[0]
 
 
+def antialiased(opset):
+    class Antialiased(torch.nn.Module):
+        def forward(self, x):
+            smaller = F.interpolate(x, scale_factor=0.6, mode="bilinear", antialias=True)
+            square = F.interpolate(x, size=[3, x.size(3) + 2], mode="bicubic", antialias=True)
+            return smaller, square, F.interpolate(x[:, :, :3, :4], size=(2, 7), mode="bilinear", antialias=True)
+
+    Antialiased.__name__ = Antialiased.__qualname__ = f"Antialiased{opset}"
+    return Antialiased
+
+
+for opset in (9, 11, 17):
+    case(x(2, 3, 8, 9), others=[(x(1, 3, 10, 6),)], dynamic_axes={"x": [0, 2, 3]}, opset_version=opset)(antialiased(opset))
+
+
 test_program = case.test()

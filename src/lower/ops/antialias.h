@@ -1,6 +1,6 @@
 // Resizing by one matrix an axis, for what ONNX's Resize computes otherwise:
-// antialiased with corners that are aligned or scales that the sizes don't say,
-// and bytes.
+// antialiased with corners that are aligned, scales that the sizes don't say, or
+// sizes of run time before opset 18, and bytes.
 #pragma once
 
 #include <optional>

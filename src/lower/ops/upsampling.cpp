@@ -1,6 +1,7 @@
 // Resizing of images, signals and volumes.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "lower/op.h"
 #include "lower/ops/antialias.h"
@@ -142,6 +143,15 @@ Dims SizesOf(Lowering& to, const Tensor& x, const OptionalDims& output_size, con
   return sizes;
 }
 
+constexpr int kFirstOpsetOfAntialias = 18;
+
+// Whether the sizes of the axes that are resized are constants, before and after.
+bool HasKnownSizes(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+  const size_t count = output_size ? output_size->size() : factors.size();
+  const auto is_known = [&](Dim size) { return to.AsConstant(size).has_value(); };
+  return std::ranges::all_of(x.sizes() | std::views::drop(x.sizes().size() - count), is_known) && (!output_size || std::ranges::all_of(*output_size, is_known));
+}
+
 AntialiasFilter FilterOf(const onnx::ResizeAttributes& attributes) {
   if (attributes.mode == kLanczos) return AntialiasFilter::kLanczos;
   return attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
@@ -150,8 +160,9 @@ AntialiasFilter FilterOf(const onnx::ResizeAttributes& attributes) {
 Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                          const onnx::ResizeAttributes& attributes) {
   const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
-  // No runtime has a kernel for antialiased float64.
+  // No runtime has a kernel for antialiased float64, and older opsets say it of constant sizes alone.
   const bool has_operator = attributes.antialias == 0 || (attributes.mode != kLanczos && !aligned && x.dtype() != DType::kFloat64 &&
+                                                          (to.opset() >= kFirstOpsetOfAntialias || HasKnownSizes(to, x, output_size, factors)) &&
                                                           Agree(to, x, output_size, factors));
   if (has_operator) return ResizeBy(to, x, output_size, factors, attributes);
   return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, FilterOf(attributes));
