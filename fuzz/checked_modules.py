@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import onnxruntime
 import torch
+import torch._dynamo  # a copy of a tensor loads it, which takes seconds; cut off by `limited`, it stays half loaded
 from torch.utils import _pytree as pytree
 
 import flambeau

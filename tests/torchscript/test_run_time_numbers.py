@@ -1,5 +1,7 @@
 """Arguments of operators that are numbers of Python, which only a run knows."""
 
+from typing import List
+
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
@@ -153,6 +155,15 @@ def bins_of_a_histogram(self, x, y, n):
 @case.forward(*GIVEN, dynamic_axes=AXES, **N)
 def bins_that_data_decide(self, x, y, n):
     return torch.histc(x, int(n) + 1), torch.histc(y, bins=int(x.abs().sum()) + 1, max=2)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def widths_of_run_time_length(self, x, y, n):
+    widths: List[int] = []
+    for i in range(min(int(n), 2)):
+        widths.append(i + 1)
+        widths.append(-1 if i == 0 else 2)
+    return F.pad(x, widths), F.pad(y, widths, "constant", 0.5), F.pad(x.sum() + y[0], widths[:2])
 
 
 test_program = case.test()

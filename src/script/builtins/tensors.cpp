@@ -473,6 +473,26 @@ constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], 
   return pieces
 )py";
 
+// By a list of which only the run knows how long it is: what it lacks, of the tensor's first dimensions, is 0.
+constexpr std::string_view kPad = R"py(def pad(x: Tensor, widths: List[int], value: Optional[float]) -> Tensor:
+  all = annotate(List[int], [])
+  for i in range(torch.mul(2, torch.dim(x))):
+    if torch.lt(i, torch.len(widths)):
+      width = widths[i]
+    else:
+      width = 0
+    _0 = torch.append(all, width)
+  return torch.pad(x, all, "constant", value)
+)py";
+
+Result<Vals> Pad(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* widths = arguments.size() > 1 ? ListOf(arguments[1], evaluator.heap()) : nullptr;
+  if (widths == nullptr || !widths->sequence) return evaluator.CallOperator(node, arguments);
+  const auto* mode = arguments.size() > 2 ? arguments[2].As<std::string>() : nullptr;
+  if (mode != nullptr && *mode != "constant") return evaluator.CallOperator(node, arguments);  // others pad as many dimensions as they are told
+  return evaluator.CallLibrary(kPad, "pad", Vals{arguments[0], arguments[1], arguments.size() > 3 ? arguments[3] : Val(Nothing{})});
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &OfKnownFlags<&Interpolate>},
@@ -496,6 +516,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::is_same_size", &IsSameSize},
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
+    {"aten::pad", &Pad},
     {"aten::size", &Size},
     {"aten::split_with_sizes", &SplitTensor},
     {"aten::stride", &Stride},
