@@ -128,4 +128,11 @@ def sums_over_numbered_dimensions(self, x, y):
     return torch.einsum(x, [0, 1, 2], last), product, torch.einsum(x, [3, 2, 1], y, [3, 1, 0]), torch.einsum(y, [0, 1, 1])
 
 
+@case.forward(x(2, 3, 4), dynamic_axes={"x": [0]}, others=[(x(5, 3, 4),)])
+def written_in_an_order_by_number(self, x):
+    y = x.clone()
+    torch.einsum(y, [0, 1, 2], [2, 0, 1]).add_(1)
+    return y
+
+
 test_program = case.test()

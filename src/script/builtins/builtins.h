@@ -28,6 +28,7 @@ const BuiltinRow* FindBuiltinRow(std::string_view kind);
 std::span<const BuiltinRow> ContainerBuiltins();           // containers.cpp: tuples, lists, dicts
 std::span<const BuiltinRow> ContextBuiltins();             // contexts.cpp: context managers, and the modes that they set
 std::span<const BuiltinRow> DtypeBuiltins();               // dtypes.cpp: what dtypes promote to
+std::span<const BuiltinRow> EinsumBuiltins();              // einsum.cpp
 std::span<const BuiltinRow> FormattingBuiltins();          // formatting.cpp: text that is made of values
 std::span<const BuiltinRow> IdentityBuiltins();            // identity.cpp: whether values are one object, or equal
 std::span<const BuiltinRow> InstanceBuiltins();            // instances.cpp: isinstance

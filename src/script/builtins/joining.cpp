@@ -99,49 +99,12 @@ Result<Vals> PadSequence(Evaluator& evaluator, const Node& node, Arguments argum
   return evaluator.CallLibrary(kCode, "pad_sequence", operands);
 }
 
-// torch.einsum of tensors and their dimensions by number, in turn, and at the end those of the result: as the equation that says the same.
-Result<Vals> Einsum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (arguments.size() < 2 || !arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
-  std::string equation;
-  Vals tensors;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_result = i + 1 == arguments.size() && i % 2 == 0;
-    if (i % 2 == 0 && !is_result) {
-      if (i > 0) equation += ',';
-      tensors.push_back(arguments[i]);
-      continue;
-    }
-    if (is_result) equation += "->";
-    const Cell* dims = ListOf(arguments[i], evaluator.heap());
-    if (dims == nullptr || dims->sequence) return evaluator.Unsupported("names dimensions by a list that is known at run time only");
-    for (const Val& dim : dims->elements) {
-      const auto number = dim.AsInt();
-      if (!number) return evaluator.Unsupported("names a dimension by a number that is known at run time only");
-      if (*number < 0 || *number >= 52) return evaluator.Raise(node, fmt::format("names a dimension by {}, which is not below 52", *number));
-      equation += static_cast<char>(*number < 26 ? 'A' + *number : 'a' + *number - 26);
-    }
-  }
-  FLAMBEAU_TRY(Val made, evaluator.emit().Call1("aten::einsum", {equation, evaluator.List(std::move(tensors))}));
-  return Vals{std::move(made)};
-}
-
 constexpr BuiltinRow kRows[] = {
-    {"aten::atleast_1d", &AtLeast<1>},
-    {"aten::atleast_2d", &AtLeast<2>},
-    {"aten::atleast_3d", &AtLeast<3>},
-    {"aten::block_diag", &OneByOne},
-    {"aten::broadcast_tensors", &OneByOne},
-    {"aten::cat", &JoinTensors},
-    {"aten::column_stack", &JoinTensors},
-    {"aten::concat", &JoinTensors},
-    {"aten::concatenate", &JoinTensors},
-    {"aten::dstack", &JoinTensors},
-    {"aten::einsum", &Einsum},
-    {"aten::hstack", &JoinTensors},
-    {"aten::pad_sequence", &PadSequence},
-    {"aten::row_stack", &JoinTensors},
-    {"aten::stack", &JoinTensors},
-    {"aten::vstack", &JoinTensors},
+    {"aten::atleast_1d", &AtLeast<1>},    {"aten::atleast_2d", &AtLeast<2>},     {"aten::atleast_3d", &AtLeast<3>},
+    {"aten::block_diag", &OneByOne},      {"aten::broadcast_tensors", &OneByOne}, {"aten::cat", &JoinTensors},
+    {"aten::column_stack", &JoinTensors}, {"aten::concat", &JoinTensors},        {"aten::concatenate", &JoinTensors},
+    {"aten::dstack", &JoinTensors},       {"aten::hstack", &JoinTensors},        {"aten::pad_sequence", &PadSequence},
+    {"aten::row_stack", &JoinTensors},    {"aten::stack", &JoinTensors},         {"aten::vstack", &JoinTensors},
 };
 
 }  // namespace

@@ -1,7 +1,4 @@
 // What leaves a tensor where it is in memory, or gives another view of that. Every tensor is on one device.
-#include <algorithm>
-#include <cctype>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -42,40 +39,9 @@ Result<Vals> To(Evaluator& evaluator, const Node& node, Arguments arguments) {
 // A model knows neither devices nor gradients.
 Result<Vals> Itself(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
 
-// Where the letters of the result stand before it, if all of one tensor are there, and each of them once: "btc->bct".
-std::optional<Vals> OrderOf(std::string equation) {
-  std::erase(equation, ' ');
-  const size_t arrow = equation.find("->");
-  if (arrow == std::string::npos || equation.size() != 2 * arrow + 2) return std::nullopt;
-  const std::string_view from = std::string_view(equation).substr(0, arrow), to = std::string_view(equation).substr(arrow + 2);
-  Vals order;
-  for (const char letter : to) {
-    const size_t at = from.find(letter);
-    const bool once = std::isalpha(static_cast<unsigned char>(letter)) != 0 && from.rfind(letter) == at && to.find(letter) == to.rfind(letter);
-    if (!once || at == std::string_view::npos) return std::nullopt;
-    order.push_back(static_cast<int64_t>(at));
-  }
-  return order;
-}
-
-// Of one tensor, whose dimensions it only orders anew, einsum is a view.
-Result<Vals> Einsum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const auto* equation = arguments[0].As<std::string>();
-  const auto* list = arguments.size() > 1 ? arguments[1].As<ListVal>() : nullptr;
-  if (equation == nullptr || list == nullptr) return evaluator.CallOperator(node, arguments);
-  const Cell& cell = evaluator.heap()[list->cell];
-  const bool one = !cell.sequence && cell.columns.empty() && cell.elements.size() == 1 && cell.elements[0].Is<TensorVal>();
-  auto order = one ? OrderOf(*equation) : std::nullopt;
-  if (!order) return evaluator.CallOperator(node, arguments);
-  const Val tensor = cell.elements[0];
-  FLAMBEAU_TRY(Val view, evaluator.emit().Call1("aten::permute", {tensor, evaluator.List(*std::move(order))}));
-  return Vals{std::move(view)};
-}
-
 constexpr BuiltinRow kRows[] = {
     {"aten::cpu", &Itself},
     {"aten::cuda", &Itself},
-    {"aten::einsum", &Einsum},
     {"aten::pin_memory", &Itself},
     {"aten::requires_grad_", &Itself},
     {"aten::to", &OfKnownFlags<&To>},

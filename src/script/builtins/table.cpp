@@ -108,7 +108,7 @@ const BuiltinRow* FindBuiltinRow(std::string_view kind) {
                                Table{InstanceBuiltins(), kTakesOptionals}, Table{ContainerBuiltins(), kTakesOptionals}, Table{TextBuiltins(), kReadsText},
                                Table{LetterBuiltins(), kReadsText}, Table{FormattingBuiltins()}, Table{NumberBuiltins()}, Table{RangeBuiltins()},
                                Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
-                               Table{DtypeBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
+                               Table{DtypeBuiltins()}, Table{EinsumBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
                                Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{PrepackedBuiltins()}})
       for (BuiltinRow row : table.rows) {
         row.traits |= table.traits;
