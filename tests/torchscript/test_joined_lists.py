@@ -131,8 +131,9 @@ def sums_over_numbered_dimensions(self, x, y):
 @case.forward(x(2, 3, 4), dynamic_axes={"x": [0]}, others=[(x(5, 3, 4),)])
 def written_in_an_order_by_number(self, x):
     y = x.clone()
-    torch.einsum(y, [0, 1, 2], [2, 0, 1]).add_(1)
-    return y
+    turned = torch.einsum(y, [0, 1, 2], [2, 0, 1])
+    turned.add_(1)
+    return y, turned
 
 
 test_program = case.test()
