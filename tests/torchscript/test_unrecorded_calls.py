@@ -1,10 +1,12 @@
 """Calls that torch's tracer does not record."""
 
 import copy
+import warnings
 
 import pytest
 import torch
 from cases import x
+from checking import Calls, compare
 
 import flambeau
 
@@ -59,3 +61,14 @@ def test_a_default_dtype_that_a_model_sets_is_put_back():
     program = flambeau.export(SetsTheDefault(), (x(3),), verbose=False)
     assert torch.get_default_dtype() == torch.float32
     torch.testing.assert_close(program(x(3))[0], torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64))
+
+
+def test_a_resize_brings_no_warning_of_torch():
+    def resized(x):
+        return x.new_empty(0).resize_as_(x).copy_(x), x.clone().resize_(2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", torch.jit.TracerWarning)
+        program = flambeau.export(Calls(resized), (x(3, 2),), capture="trace", dynamic_shapes=({0: "n"},), verbose=False)
+    for count in (3, 5, 1):
+        compare(Calls(resized), program, (x(count, 2),))

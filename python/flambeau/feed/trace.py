@@ -67,7 +67,7 @@ class _TraceImport(GraphImport):
         self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
         self.steps: dict[str, Mapping[str, str]] = {}  # likewise: path → step, which is the call
         self.scope = ""  # the last one
-        self.results = next(graph.outputs()).unique()  # in a tuple
+        self.results = next(graph.outputs()).node()  # their tuple; values are numbered anew within a function that is inlined
         self.module: Any = None  # the object that holds the state
 
     def state(self, values: Sequence[Any]) -> None:
@@ -91,7 +91,7 @@ class _TraceImport(GraphImport):
         return super().constant(value, name)
 
     def node(self, node: Any) -> None:
-        if not (self.trace.frozen or self.trace.rebound) or node.outputsSize() != 1 or node.output().unique() != self.results:
+        if not (self.trace.frozen or self.trace.rebound) or node != self.results:
             super().node(node)
             return
         outputs = list(node.inputs())
@@ -107,7 +107,7 @@ class _TraceImport(GraphImport):
         types = [self.type(value.type()) for value in outputs[:given]]
         result = (node.output().debugName(), self.builder.add_type("Tuple", types, ""))
         values = [self.values[value.unique()] for value in outputs[:given]]
-        (self.values[self.results],) = self.builder.add_node(node.kind(), "", values, [result], {}, self.modules(node), self.stack_trace(node))
+        (self.values[node.output().unique()],) = self.builder.add_node(node.kind(), "", values, [result], {}, self.modules(node), self.stack_trace(node))
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.

@@ -205,7 +205,23 @@ def _is_at(inner: Any, other: Any) -> bool:
 
 def _is_copy(inner: Any, again: Any, same: dict[int, int]) -> bool:
     operands = [same.get(value.unique()) for value in inner.inputs()]
-    return _is_at(inner, again) and operands == [value.unique() for value in again.inputs()]
+    return _is_at(inner, again) and operands == [value.unique() for value in again.inputs()] and _is_same(_attributes(inner), _attributes(again))
+
+
+def _attributes(node: Any) -> dict[str, Any]:
+    return {name: getattr(node, attribute_kind(node, name))(name) for name in node.attributeNames()}
+
+
+def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if one.keys() != other.keys():
+        return False
+    for mine, theirs in zip(map(one.get, one), map(other.get, one)):
+        if isinstance(mine, torch.Tensor) and isinstance(theirs, torch.Tensor) and mine.layout is torch.strided and not mine.is_meta:
+            if mine.dtype != theirs.dtype or not torch.equal(mine, theirs):
+                return False
+        elif repr(mine) != repr(theirs):  # as text NaN is itself, and 1 is not 1.0
+            return False
+    return True
 
 
 def _place(location: _engine.Location, *notes: str) -> _Place:

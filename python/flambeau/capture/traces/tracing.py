@@ -38,6 +38,7 @@ from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
 from .script_calls import sizes_in_script_calls
 from .unrecorded_calls import recorded_calls
+from .untraced import untraced
 from .written_constants import constants_as_made
 
 __all__ = ["trace", "traced_module"]
@@ -232,7 +233,7 @@ def _checks_of_sizes() -> Iterator[None]:
     check = torch._check_with
 
     def of_tensors_as_well(error_type: type, condition: Any, message: Callable[[], str]) -> None:
-        with _untraced():  # what is checked is taken for granted: no part of the trace
+        with untraced():  # what is checked is taken for granted: no part of the trace
             check(error_type, bool(condition) if isinstance(condition, torch.Tensor) else condition, message)
 
     with Replacements() as replacements:
@@ -241,22 +242,12 @@ def _checks_of_sizes() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _untraced() -> Iterator[None]:
-    state = torch._C._get_tracing_state()
-    torch._C._set_tracing_state(None)
-    try:
-        yield
-    finally:
-        torch._C._set_tracing_state(state)
-
-
 _OWN_BROADCAST = torch._C._infer_size
 
 
 def _broadcast(one: Sequence[Any], other: Sequence[Any]) -> Any:
     """The sizes of two tensors together, which for torch have to be numbers: which of two are 1 is as in the example."""
-    with _untraced():
+    with untraced():
         numbers = [[int(size) for size in sizes] for sizes in (one, other)]
     common = _OWN_BROADCAST(*map(torch.Size, numbers))
     if all(isinstance(size, int) for size in (*one, *other)):
@@ -349,7 +340,7 @@ def _held_beside(model: torch.nn.Module, known: set[int]) -> Iterator[tuple[str,
 def _rebound_buffers(tables: BufferTables, before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """What is now in buffers to which the run assigned another tensor, or gave other memory, by their paths: the tracer records writes alone."""
     found = {}
-    with _untraced():  # the tracer warns of shapes that are compared
+    with untraced():  # the tracer warns of shapes that are compared
         assigned = tables.assigned()
     for path, _ in before:
         _, now = assigned.get(path, (None, None))

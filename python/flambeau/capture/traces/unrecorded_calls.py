@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..replaced_functions import Replacements
+from .untraced import untraced
 
 __all__ = ["recorded_calls"]
 
@@ -35,7 +36,9 @@ def _resize(tensor: torch.Tensor, *sizes: Any, memory_format: torch.memory_forma
     if memory_format != torch.contiguous_format or not tensor.is_contiguous():
         raise RuntimeError("a trace does not record resize_ of a tensor whose elements do not lie one after the other")
     count, memory = math.prod(shape), tensor.detach().view(-1)
-    if int(count) > int(tensor.numel()):
+    with untraced():  # the sizes of the example decide, as in all of a trace
+        longer = int(count) > tensor.numel()
+    if longer:
         memory = torch.cat([memory, memory.new_zeros(count)])  # torch leaves open what they are
     tensor.set_(memory[:count].view(shape))
     return tensor

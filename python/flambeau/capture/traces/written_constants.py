@@ -11,6 +11,7 @@ import torch
 
 from ...feed.trace import Place, place_of
 from ..replaced_functions import Replacements, as_called
+from .untraced import untraced
 
 __all__ = ["constants_as_made"]
 
@@ -30,14 +31,10 @@ def constants_as_made() -> Iterator[Callable[[], dict[Place, torch.Tensor]]]:
         @functools.wraps(own)
         def make(*args: Any, **kwargs: Any) -> torch.Tensor:
             tensor = as_called(own, *args, **kwargs)
-            state = torch._C._get_tracing_state()
-            if state is not None and not any(tensor is each for each in args):
-                torch._C._set_tracing_state(None)  # no part of the trace
-                try:
+            if torch._C._get_tracing_state() is not None and not any(tensor is each for each in args):
+                with untraced():
                     if tensor.numel():
                         made.append((tensor, tensor.detach().clone()))
-                finally:
-                    torch._C._set_tracing_state(state)
             return tensor
 
         return make
