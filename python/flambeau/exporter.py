@@ -285,6 +285,7 @@ def export(
         torchscript=not dynamo,
         capture=capture,
         may_script=not (capture or capture_strategies or export_modules_as_functions or dump_exported_program),
+        keeps_function=translations.keeps,
     )
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     job = _Export(model, args, kwargs, options, translators, translations, capture_options, artifacts, progress, export_params)

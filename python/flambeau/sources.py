@@ -111,6 +111,8 @@ class CaptureOptions:
     """``"export"`` or ``"trace"``; None goes by ``torchscript``."""
     may_script: bool = True
     """Whether a script may stand in for a capture that fails, or that makes a dynamic size a number."""
+    keeps_function: Callable[[Any], bool] = lambda function: False
+    """Which functions of autograd are operators of a trace."""
 
     @property
     def training_mode(self) -> bool | None:
@@ -312,6 +314,6 @@ def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], capture_o
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims), output_axes
     with mode(model, capture_options.training_mode):
-        traced, tensors, names = trace(model, arguments, args, kwargs)
+        traced, tensors, names = trace(model, arguments, args, kwargs, capture_options.keeps_function)
     inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
     return traced, inputs, output_axes

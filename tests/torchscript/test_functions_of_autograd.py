@@ -63,3 +63,95 @@ def test_a_function_beside_a_buffer_that_the_run_assigns():
 def test_normalization_over_channels():
     images = torch.randn(2, 7, 5, 6)
     check(torch.nn.CrossMapLRN2d(3, 0.5, 0.75, 2), (images,), others=[(torch.randn(4, 7, 3, 8),)], how="trace", dynamic_axes={"x": {0: "n", 2: "h", 3: "w"}})
+
+
+def argument_first(ctx, x):
+    return x, x * 2
+
+
+def in_another_order(ctx, x):
+    doubled, more = x * 2, x + 1
+    return more, doubled
+
+
+def one_twice(ctx, x):
+    doubled = x * 2
+    return doubled, doubled
+
+
+def nothing_first(ctx, x):
+    return None, x * 2
+
+
+def constant_last(ctx, x):
+    zeros = torch.zeros(2)
+    return x * 2, zeros
+
+
+def written_argument(ctx, x):
+    x.mul_(2)
+    ctx.mark_dirty(x)
+    return x.sum(0), x
+
+
+def pieces(ctx, x):
+    return x.chunk(2)[::-1]
+
+
+def of_another_function(ctx, x):
+    more, doubled = function_of(in_another_order).apply(x)
+    return doubled, more
+
+
+class CallsItself(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, depth):
+        return (CallsItself.apply(x + 1, depth - 1)[1], x * 2) if depth else (x, x * 3)
+
+
+class SavesWhatItGives(torch.autograd.Function):
+    @staticmethod
+    def forward(x, scale=3):
+        doubled, more = x * 2, x * scale
+        return more, doubled
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*output)
+
+
+def function_of(forward):
+    return type(forward.__name__, (torch.autograd.Function,), {"forward": staticmethod(forward)})
+
+
+FORWARDS = (argument_first, in_another_order, one_twice, nothing_first, constant_last, written_argument, pieces, of_another_function)
+RESULTS = {each.__name__: function_of(each).apply for each in FORWARDS} | {
+    "calls itself": lambda x: CallsItself.apply(x, 2),
+    "saves what it gives": SavesWhatItGives.apply,
+    "a scale that is given": lambda x: SavesWhatItGives.apply(x, scale=5),
+}
+
+
+@pytest.mark.parametrize("apply", RESULTS.values(), ids=RESULTS)
+def test_results_in_the_order_in_which_they_are_returned(apply):
+    def model(x):
+        x = x * 1
+        return *(each + 1 for each in apply(x) if each is not None), x
+
+    check(Calls(model), (torch.randn(2, 3),), how="trace", dynamic_axes={"x": {1: "m"}}, others=[(torch.randn(2, 5),)])
+
+
+def test_a_trace_of_torchs_own():
+    def of_two_shapes(ctx, x):
+        doubled, total = x * 2, x.sum(0)
+        return total, doubled
+
+    x = torch.randn(2, 3)
+    for forward, told in ((of_two_shapes, True), (in_another_order, False), (argument_first, False)):
+        model = Calls(lambda x, apply=function_of(forward).apply: sum(apply(x)[:1]) + 1)
+        traced = torch.jit.trace(model, (x,), check_trace=False)
+        if told:
+            compare(model, flambeau.export(traced, (x,), verbose=False), (x,))
+        else:
+            with pytest.raises(flambeau.errors.CaptureError, match=f"which result of {forward.__name__} is which"):
+                flambeau.export(traced, (x,), verbose=False)

@@ -98,6 +98,10 @@ class Translations:
         falls_back = self._export_type != OperatorExportTypes.ONNX
         return space != "aten" or falls_back or node.kind() in self.symbolic.translators() or node.kind() in self._table
 
+    def keeps(self, function: Any) -> bool:
+        """Whether a trace is to have that function of autograd as one operator, for `add`."""
+        return not self._inline or getattr(function, "symbolic", None) is not None or self.symbolic.registered("prim::PythonOp") is not None
+
     def add(self, walk: Any, node: Any) -> bool:
         """Import a ``prim::PythonOp``; False if nothing is known of it."""
         function = getattr(node.pyobj(), "__self__", node.pyobj())
@@ -128,7 +132,7 @@ class Translations:
         walk.block(graph.nodes())
         if any(inner.kind().endswith("_") for inner in graph.nodes()):
             _pass_over(walk, node, graph, outer)
-        results = [walk.values[value.unique()] for value in graph.outputs()]
+        results = [walk.values[value.unique()] for value in _as_returned(node, graph)]
         walk.values = outer
         self._bind(walk, node, results)
 
@@ -197,6 +201,22 @@ def _pass_over(walk: Any, call: Any, graph: Any, outer: dict[int, Any]) -> None:
         elif inner.kind().endswith("_") and any(_is_at(inner, each) for each in following[at:]):
             raise CaptureError(f"{call.pyname()} writes in place, and the trace does not say where its own nodes end; write to a clone")
     walk.following = itertools.chain(following[at:], walk.following)
+
+
+def _as_returned(call: Any, graph: Any) -> list[Any]:
+    """The results of the graph, which are in the order in which they were made, in that in which the function returns them.
+
+    Raises:
+        CaptureError: Their types do not tell.
+    """
+    made = list(graph.outputs())
+    if len(made) == 1 and call.outputsSize() == 1 and not isinstance(call.output().type(), torch._C.TupleType):
+        return made
+    by_type = {repr(recorded_type(value.type())): value for value in made}
+    types = [repr(recorded_type(type_)) for type_ in _results_of(call)]
+    if len(by_type) < len(made) or sorted(by_type) != sorted(types):
+        raise CaptureError(f"the trace does not say which result of {call.pyname()} is which: give the export the module, in place of a trace by torch.jit.trace")
+    return [by_type[type_] for type_ in types]
 
 
 def _is_at(inner: Any, other: Any) -> bool:

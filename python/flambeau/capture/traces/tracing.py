@@ -31,6 +31,7 @@ from ..sizes.conversions import dynamic_types
 from ..state_between_calls import warn_of_state_between_calls
 from ..surroundings import casting_anew, exporting
 from ..wrappers import uncheckpointed, uncompiled
+from .autograd_functions import KeepsFunction, recorded_functions
 from .counts import frozen_numbers
 from .floats import exact
 from .functions import numbers_stay_numbers
@@ -97,12 +98,13 @@ class _BoundWithState(_Bound):
 
 
 def trace(
-    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any], keeps: KeepsFunction
 ) -> tuple[Trace | torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
     """Trace a module with its example arguments.
 
     Args:
         arguments: The same arguments by the names of ``forward``.
+        keeps: Of the functions of autograd, those that are operators of the trace.
 
     Returns:
         What was traced (a module if parts of the model are TorchScript already), the tensors that it takes, and their names.
@@ -120,7 +122,7 @@ def trace(
         bound = _BoundWithState(model, args, kwargs, tables) if _holds_script(model) else _Bound(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
         nonlocal gradients
-        with _surroundings(model) as changed, recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
+        with _surroundings(model) as changed, recorded_functions(keeps), recorded_gradients() as gradients, ways_of_exports(asked, innermost_line), beside:
             tables.begin()
             # The model may change the shapes of its inputs in place.
             traced = _traced(bound, tables, tuple(tensor.detach().clone() for tensor in tensors))

@@ -1,0 +1,60 @@
+"""Functions of autograd in a trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.autograd.function import _SingleLevelFunction
+
+from ..replaced_functions import Replacements
+from .untraced import untraced
+
+__all__ = ["KeepsFunction", "recorded_functions"]
+
+KeepsFunction = Callable[[Any], bool]
+"""Whether that function of autograd is one operator of the trace."""
+
+
+@contextlib.contextmanager
+def recorded_functions(keeps: KeepsFunction) -> Iterator[None]:
+    """While it is open, a trace has what the others compute in their place.
+
+    torch's tracer puts an operator there, with a graph, and has the graph's nodes once more behind it. The graph's results
+    are in the order in which they were made, which need not be the one in which they are returned; arguments are none.
+    """
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        own = super(_SingleLevelFunction, cls).apply
+        state = torch._C._get_tracing_state()
+        if state is None or keeps(cls):
+            return own(*args, **kwargs)
+        forward, returned = cls.forward, ()
+
+        def traced(*given: Any, **named: Any) -> Any:
+            replaced.close()  # torch has looked it up, and the function may call itself
+            torch._C._set_tracing_state(state)
+            try:
+                results = forward(*given, **named)
+            finally:
+                torch._C._set_tracing_state(None)
+            nonlocal returned
+            returned = results if isinstance(results, tuple) else (results,)
+            return results
+
+        with untraced(), Replacements() as replaced:
+            replaced.set(cls, "forward", staticmethod(traced))
+            results = own(*args, **kwargs)
+        several = isinstance(results, tuple)
+        # An argument that is returned is a view of itself, which torch made beside the trace.
+        seen = tuple(
+            inner.view_as(inner) if isinstance(inner, torch.Tensor) and inner is not outer else outer
+            for inner, outer in zip(returned, results if several else (results,), strict=True)
+        )
+        return seen if several else seen[0]
+
+    with Replacements() as replacements:  # below Function's own, of which models may hold the bound method
+        replacements.set(_SingleLevelFunction, "apply", classmethod(apply))
+        yield
