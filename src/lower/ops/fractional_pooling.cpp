@@ -9,24 +9,26 @@ namespace {
 
 // Where the windows of each channel begin along an axis, (batch, channels, count): steps of a fractional length from
 // a random start, truncated; the last window ends with the axis.
-Tensor WindowStarts(Lowering& to, Tensor samples, Dim size, int64_t window, int64_t count) {
+Tensor WindowStarts(Lowering& to, Tensor samples, Dim size, int64_t window, Dim count) {
   const Tensor last = to.Number(to.Minus(size, to.Of(window)));
   Dims one_each{samples.size(0), samples.size(1), to.Of(1)};
   const Tensor end = to.ExpandTo(last, one_each);
-  if (count == 1) return end;
+  if (count == to.Of(1)) return end;
+  const Dim before = to.Minus(count, to.Of(1));
   const DType dtype = samples.dtype();
   const Tensor sample = to.UnsqueezeAt(samples, {2});
-  const Tensor step = to.Div(to.CastTo(last, dtype), to.NumberOf(static_cast<double>(count - 1), dtype));
-  const Tensor index = to.CastTo(Iota(to, to.Of(count - 1)), dtype);
+  const Tensor step = to.Div(to.CastTo(last, dtype), to.CastTo(to.Number(before), dtype));
+  const Tensor index = to.CastTo(Iota(to, before), dtype);
   const Tensor at = to.CastTo(to.Mul(to.Add(index, sample), step), DType::kInt64);
   return to.Concat({to.Sub(at, to.CastTo(to.Mul(sample, step), DType::kInt64)), end}, {.axis = 2});
 }
 
 // (values, indices within a channel).
 template <int64_t kSpatial>
-std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints kernel_size, Ints output_size,
+std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints kernel_size, Dims output_size,
                                              Tensor random_samples) {
-  const Ints kernel = StepsPerAxis(kernel_size, kSpatial), count = PerAxis(output_size, kSpatial);
+  const Ints kernel = StepsPerAxis(kernel_size, kSpatial);
+  const Dims count = PerAxis(output_size, kSpatial);
   const Batched batched(to, self, kSpatial);
   const Tensor x = batched.tensor();
   if (random_samples.size(0) != x.size(0)) {  // PyTorch takes more than it needs
@@ -34,12 +36,12 @@ std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints ker
   }
   // Positions of the elements of all windows: an axis for the windows, then one for their elements.
   Tensor windows, elements;
-  Dim plane = to.Of(1);
-  int64_t window_count = 1, element_count = 1;
+  Dim plane = to.Of(1), window_count = to.Of(1);
+  int64_t element_count = 1;
   for (int64_t i = 0; i < kSpatial; ++i) {
     const Dim size = x.size(2 + i);
     plane = to.Times(plane, size);
-    window_count *= count[static_cast<size_t>(i)];
+    window_count = to.Times(window_count, count[static_cast<size_t>(i)]);
     element_count *= kernel[static_cast<size_t>(i)];
     // PyTorch draws for the last axis first where there are two, for the first one where there are three.
     const int64_t drawn = kSpatial == 2 ? kSpatial - 1 - i : i;
@@ -64,12 +66,12 @@ std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints ker
   };
   const Tensor flat = to.ReshapeTo(x, with({plane}));
   const Tensor taken = to.GatherElements(
-      flat, to.ReshapeTo(positions, with({to.Of(window_count * element_count)})), {.axis = 2});
-  const Tensor keys = OrderKeys(to, to.ReshapeTo(taken, with({to.Of(window_count), to.Of(element_count)})), NanRank::kHighest);
+      flat, to.ReshapeTo(positions, with({to.Times(window_count, to.Of(element_count))})), {.axis = 2});
+  const Tensor keys = OrderKeys(to, to.ReshapeTo(taken, with({window_count, to.Of(element_count)})), NanRank::kHighest);
   const Tensor best = to.ArgMax(keys, {.axis = 3});
   const Tensor index = to.SqueezeAt(to.GatherElements(positions, best, {.axis = 3}), {3});
   Dims sizes = lead;
-  for (int64_t each : count) sizes.push_back(to.Of(each));
+  sizes.insert(sizes.end(), count.begin(), count.end());
   return {batched.Undo(to.ReshapeTo(to.GatherElements(flat, index, {.axis = 2}), sizes)),
           batched.Undo(to.ReshapeTo(index, sizes))};
 }
