@@ -144,11 +144,4 @@ CASES = [
     case(max_pool_gradient, image, floats(2, 3, 5, 6), name="max_pool2d_with_indices_backward", dynamic={0: [0, 1], 1: [0, 1]}),
     # Windows of which no element is in the input.
     *(case(fn, floats(2, 3, *sizes), 2, 1, 1, 5, dynamic={0: [0]}) for fn, sizes in ((F.max_pool1d, (4,)), (F.max_pool2d, (4, 4)), (F.max_pool3d, (4, 4, 4)))),
-    *(
-        case(
-            lambda x, samples, fractional=fractional: fractional(x, 2, output_size=[size // 2 for size in x.shape[2:]], _random_samples=samples, return_indices=True),
-            grid[0], torch.rand(2, 3, grid.dim() - 2), name=f"{fractional.__name__}, to half the size", dynamic={0: [-1]},
-        )
-        for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
-    ),
 ]
