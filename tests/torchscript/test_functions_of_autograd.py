@@ -141,17 +141,34 @@ def test_results_in_the_order_in_which_they_are_returned(apply):
     check(Calls(model), (torch.randn(2, 3),), how="trace", dynamic_axes={"x": {1: "m"}}, others=[(torch.randn(2, 5),)])
 
 
-def test_a_trace_of_torchs_own():
-    def of_two_shapes(ctx, x):
-        doubled, total = x * 2, x.sum(0)
-        return total, doubled
+def of_two_shapes(ctx, x):
+    doubled, total = x * 2, x.sum(0)
+    return total, doubled
 
-    x = torch.randn(2, 3)
-    for forward, told in ((of_two_shapes, True), (in_another_order, False), (argument_first, False)):
-        model = Calls(lambda x, apply=function_of(forward).apply: sum(apply(x)[:1]) + 1)
-        traced = torch.jit.trace(model, (x,), check_trace=False)
-        if told:
-            compare(model, flambeau.export(traced, (x,), verbose=False), (x,))
-        else:
-            with pytest.raises(flambeau.errors.CaptureError, match=f"which result of {forward.__name__} is which"):
-                flambeau.export(traced, (x,), verbose=False)
+
+def both_in_order(ctx, x, scale=3):
+    doubled = x * scale
+    more = doubled.exp()
+    ctx.save_for_backward(doubled, more)
+    return doubled, more
+
+
+def by_its_numbers(ctx, x):
+    doubled, more = x * 2, x + 1
+    return (doubled, more) if x[0, 0] > 0 else (more, doubled)
+
+
+@pytest.mark.parametrize("forward", [of_two_shapes, in_another_order, argument_first, one_twice, pieces, of_another_function, both_in_order])
+def test_a_trace_of_torchs_own(forward):
+    model, x = Calls(lambda x, apply=function_of(forward).apply: tuple(each + 1 for each in apply(x * 1))), torch.randn(2, 3)
+    traced = torch.jit.trace(model, (x,), check_trace=False)
+    program = flambeau.export(traced, (x,), input_names=["x"], dynamic_axes={"x": {1: "m"}}, verbose=False)
+    for width in (3, 5):
+        compare(model, program, (torch.randn(2, width),))
+
+
+def test_a_trace_of_torchs_own_that_does_not_tell():
+    x = torch.ones(2, 3)
+    traced = torch.jit.trace(Calls(function_of(by_its_numbers).apply), (x,), check_trace=False)
+    with pytest.raises(flambeau.errors.CaptureError, match="which result of by_its_numbers is which"):
+        flambeau.export(traced, (x,), verbose=False)

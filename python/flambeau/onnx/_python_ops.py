@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .. import _engine
+from ..capture.traces.autograd_functions import traced_alone
 from ..errors import CaptureError
+from ..feed.exported_program import DTYPES
 from ..feed.script_graph import attribute_kind, recorded_type
 from ._enums import OperatorExportTypes
 from ._export_types import fallback_of, translators_of
@@ -207,16 +209,42 @@ def _as_returned(call: Any, graph: Any) -> list[Any]:
     """The results of the graph, which are in the order in which they were made, in that in which the function returns them.
 
     Raises:
-        CaptureError: Their types do not tell.
+        CaptureError: Neither their types tell nor a call of the function by itself.
     """
     made = list(graph.outputs())
     if len(made) == 1 and call.outputsSize() == 1 and not isinstance(call.output().type(), torch._C.TupleType):
         return made
     by_type = {repr(recorded_type(value.type())): value for value in made}
     types = [repr(recorded_type(type_)) for type_ in _results_of(call)]
-    if len(by_type) < len(made) or sorted(by_type) != sorted(types):
+    if len(by_type) == len(made) and sorted(by_type) == sorted(types):
+        return [by_type[type_] for type_ in types]
+    results = _returned_alone(call, graph)
+    if results is None or len(results) != len(types):
         raise CaptureError(f"the trace does not say which result of {call.pyname()} is which: give the export the module, in place of a trace by torch.jit.trace")
-    return [by_type[type_] for type_ in types]
+    return results
+
+
+def _returned_alone(call: Any, graph: Any) -> list[Any] | None:
+    """The values of a function's graph that it returns when it is called by itself; None if that does not tell."""
+    types, scalars = [recorded_type(value.type()) for value in call.inputs()], iter(call.scalar_args())
+    if None in types:
+        return None
+    dtypes = {number: dtype for dtype, number in DTYPES.items()}
+    tensors = iter([torch.zeros(type_[1:], dtype=dtypes[type_[0]]) for type_ in types if type_ is not None])
+    alone = traced_alone(getattr(call.pyobj(), "__self__", call.pyobj()), [next(tensors) if kind == "d" else next(scalars) for kind in call.cconv()])
+    if alone is None:
+        return None
+    torch._C._jit_pass_inline(alone)
+    values = {value.unique(): value for value in (*graph.inputs(), *(value for node in graph.nodes() for value in node.outputs()))}
+    same = {mine.unique(): value.unique() for mine, value in zip(alone.inputs(), graph.inputs(), strict=True)}
+    nodes, at = list(graph.nodes()), 0
+    for mine in alone.nodes():  # the graph may have more, on which nothing depends
+        found = next((i for i in range(at, len(nodes)) if _computes_same(mine, nodes[i], same)), None)
+        if found is not None:
+            same |= {value.unique(): theirs.unique() for value, theirs in zip(mine.outputs(), nodes[found].outputs(), strict=True)}
+            at = found + 1
+    returned = [same.get(value.unique()) for value in alone.return_node().inputsAt(0).node().inputs()]
+    return None if None in returned else [values[each] for each in returned]
 
 
 def _is_at(inner: Any, other: Any) -> bool:
@@ -224,8 +252,13 @@ def _is_at(inner: Any, other: Any) -> bool:
 
 
 def _is_copy(inner: Any, again: Any, same: dict[int, int]) -> bool:
+    return _is_at(inner, again) and _computes_same(inner, again, same)
+
+
+def _computes_same(inner: Any, again: Any, same: dict[int, int]) -> bool:
     operands = [same.get(value.unique()) for value in inner.inputs()]
-    return _is_at(inner, again) and operands == [value.unique() for value in again.inputs()] and _is_same(_attributes(inner), _attributes(again))
+    alike = inner.kind() == again.kind() and operands == [value.unique() for value in again.inputs()]
+    return alike and _is_same(_attributes(inner), _attributes(again))
 
 
 def _attributes(node: Any) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch.autograd.function import _SingleLevelFunction
 from ..replaced_functions import Replacements
 from .untraced import untraced
 
-__all__ = ["KeepsFunction", "recorded_functions"]
+__all__ = ["KeepsFunction", "recorded_functions", "traced_alone"]
 
 KeepsFunction = Callable[[Any], bool]
 """Whether that function of autograd is one operator of the trace."""
@@ -58,3 +59,21 @@ def recorded_functions(keeps: KeepsFunction) -> Iterator[None]:
     with Replacements() as replacements:  # below Function's own, of which models may hold the bound method
         replacements.set(_SingleLevelFunction, "apply", classmethod(apply))
         yield
+
+
+def traced_alone(function: Any, arguments: Sequence[Any]) -> Any:
+    """The graph of one call of a function, whose output is a tuple of the tensors that it returns; None if it does not run so."""
+    tensors = [each for each in arguments if isinstance(each, torch.Tensor)]
+
+    def called(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        rest = iter(given)
+        results = function.apply(*(next(rest) if isinstance(each, torch.Tensor) else each for each in arguments))
+        return tuple(each for each in (results if isinstance(results, tuple) else (results,)) if isinstance(each, torch.Tensor))
+
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.no_grad(), recorded_functions(lambda each: each is not function):
+            warnings.simplefilter("ignore")  # the trace that has the call brought the same ones
+            warnings.filterwarnings("error", "Converting a tensor", torch.jit.TracerWarning)  # other numbers may take another path
+            return torch.jit.trace(called, tuple(tensors), check_trace=False).graph
+    except Exception:  # of a function that asks for more of its arguments than their dtypes and sizes
+        return None
