@@ -386,3 +386,24 @@ def test_weights_that_are_not_quantized_stay_exact(opset):
     program = flambeau.export(model, (x, image), dynamo=False, verbose=False, opset_version=opset)
     for ours, theirs in zip(program(x, image), torch.utils._pytree.tree_leaves(model(x, image)), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+class Scaled(nn.Module):
+    """Numbers come before any module: FX keeps the first scale and zero point in buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        small = (x * 2 - 1).relu()
+        return self.first(x * -0.5), small, 3 + x, x + 100, x - 100, x * 0
+
+
+def test_numbers_where_scales_are_in_buffers(tmp_path):
+    from torch.ao.quantization import quantize_fx
+
+    x = random(2, 3, 8, 8)
+    prepared = quantize_fx.prepare_fx(Scaled().eval(), quantization.get_default_qconfig_mapping(torch.backends.quantized.engine), (x,))
+    prepared(x)
+    check(quantize_fx.convert_fx(prepared), x, tmp_path, 2e-2)

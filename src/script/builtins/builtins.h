@@ -39,6 +39,7 @@ std::span<const BuiltinRow> PlaceBuiltins();               // places.cpp: where 
 std::span<const BuiltinRow> PrepackedBuiltins();           // prepacked.cpp: prepacked::*, of mobile archives
 std::span<const BuiltinRow> QuantizedBuiltins();           // quantized.cpp: quantized::*
 std::span<const BuiltinRow> QuantizedEmbeddingBuiltins();  // quantized_embeddings.cpp
+std::span<const BuiltinRow> QuantizedNumberBuiltins();     // quantized_numbers.cpp: a quantized tensor and a number
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // quantized_recurrent.cpp
 std::span<const BuiltinRow> QuantizedTensorBuiltins();     // quantized_tensors.cpp: what makes quantized tensors
 std::span<const BuiltinRow> RangeBuiltins();               // ranges.cpp: range()
@@ -67,6 +68,8 @@ Result<Vals> OfKnownFlags(Evaluator& evaluator, const torchscript::Node& node, A
 Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // Takes the element at a place, or the entry of a key, out of a list or dict.
 Result<Vals> DeleteElement(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
+// quantized::add or mul, maybe with a relu, of a quantized tensor and a number, in either order.
+Result<Vals> QuantizedWithNumber(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // torch.split of a tensor.
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "script/builtins/builtins.h"
 #include "script/quantized.h"
@@ -109,6 +108,11 @@ Result<Vals> ThroughFloats(Evaluator& evaluator, const Node& node, Arguments arg
   return Vals{std::move(quantized)};
 }
 
+Result<Vals> OfTensorsOrNumber(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const bool tensors = arguments.size() == 4 && arguments[0].Is<QuantizedVal>() && arguments[1].Is<QuantizedVal>();
+  return (tensors ? ThroughFloats : QuantizedWithNumber)(evaluator, node, arguments);
+}
+
 // (x, weight, bias, mean, variance, eps, scale, zero point)
 template <bool kRelu>
 Result<Vals> BatchNorm(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -131,80 +135,6 @@ Result<Vals> InstanceNorm(Evaluator& evaluator, const Node&, Arguments arguments
                                                                                 true, 0.0, arguments[3], false}));
   FLAMBEAU_TRY(Val quantized, Quantize(evaluator, result, GridAt(arguments, 4), IntegersLike(evaluator, arguments[0])));
   return Vals{std::move(quantized)};
-}
-
-// --- numbers ------------------------------------------------------------------------------
-
-struct ScalarOperands {
-  const Quantized* tensor;
-  double scale, number;
-  int64_t zero_point, low, high;
-};
-
-// A quantized tensor and a number, in either order; the grid of the result depends on all of them.
-std::optional<ScalarOperands> ScalarOperandsOf(Evaluator& evaluator, Arguments arguments) {
-  if (arguments.size() < 2) return std::nullopt;
-  const bool swapped = arguments[1].Is<QuantizedVal>();
-  const auto* tensor = arguments[swapped ? 1 : 0].As<QuantizedVal>();
-  const Val& other = arguments[swapped ? 0 : 1];
-  if (tensor == nullptr || !other.IsConstantNumber()) return std::nullopt;
-  const auto* scale = tensor->value->scale.As<double>();
-  const auto zero_point = tensor->value->zero_point.AsInt();
-  if (scale == nullptr || !zero_point) return std::nullopt;
-  const double number = other.AsInt() ? static_cast<double>(*other.AsInt()) : other.Is<double>() ? *other.As<double>() : 0;
-  const bool is_signed = IsSigned(evaluator.TypeOf(tensor->value->data).dtype);
-  return ScalarOperands{tensor->value.get(), *scale, number, *zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255};
-}
-
-constexpr double kLargestShift = 1 << 30;  // a zero point is an int32
-constexpr std::string_view kRunTimeScale = "takes a number, or a scale, that is known at run time only";
-
-// The result's grid is the operand's, moved; where the zero point would leave the range, it is wider.
-template <bool kRelu>
-Result<Vals> AddScalar(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto operands = ScalarOperandsOf(evaluator, arguments);
-  if (!operands) return evaluator.Unsupported(std::string(kRunTimeScale));
-  const auto [tensor, scale, number, zero_point, low, high] = *operands;
-  const double shift = std::nearbyint(number / scale);
-  if (!(std::abs(shift) <= kLargestShift)) return evaluator.Unsupported("adds a number that is too many steps of the scale");
-  const auto moved = zero_point - static_cast<int64_t>(shift);
-  Grid grid = {scale, std::clamp(moved, low, high), std::nullopt};
-  const double steps = static_cast<double>(high - low);
-  if (moved < low) grid.scale = static_cast<double>(high - moved) / steps * scale;
-  if (moved > high) grid.scale = static_cast<double>(moved - low) / steps * scale;
-  const DType integers = evaluator.TypeOf(tensor->data).dtype;
-  FLAMBEAU_TRY(const Val x, Dequantize(evaluator, MakeQuantized(tensor->data, GridOf(*tensor))));
-  const double step = static_cast<double>(zero_point - moved) * scale;
-  FLAMBEAU_TRY(Val sum, evaluator.emit().Call1("aten::add.Scalar", {x, step}));
-  if (kRelu) {
-    FLAMBEAU_TRY(sum, Relu(evaluator, sum));
-  }
-  FLAMBEAU_TRY(Val result, Quantize(evaluator, sum, std::move(grid), integers));
-  return Vals{std::move(result)};
-}
-
-// The scale is multiplied; a negative number turns the range around.
-template <bool kRelu>
-Result<Vals> MulScalar(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto operands = ScalarOperandsOf(evaluator, arguments);
-  if (!operands) return evaluator.Unsupported(std::string(kRunTimeScale));
-  const auto [tensor, scale, number, zero_point, low, high] = *operands;
-  Grid grid = {std::abs(number) * scale, number < 0 ? low + high - zero_point : zero_point, std::nullopt};
-  if (number == 0) grid = {1.0, int64_t{0}, std::nullopt};
-  const DType integers = evaluator.TypeOf(tensor->data).dtype;
-  FLAMBEAU_TRY(const Val x, Dequantize(evaluator, MakeQuantized(tensor->data, GridOf(*tensor))));
-  FLAMBEAU_TRY(Val product, evaluator.emit().Call1("aten::mul.Scalar", {x, number}));
-  if (kRelu) {
-    FLAMBEAU_TRY(product, Relu(evaluator, product));
-  }
-  FLAMBEAU_TRY(Val result, Quantize(evaluator, product, std::move(grid), integers));
-  return Vals{std::move(result)};
-}
-
-template <Builtin kOfTensors, Builtin kOfNumber>
-Result<Vals> OfTensorsOrNumber(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const bool tensors = arguments.size() == 4 && arguments[0].Is<QuantizedVal>() && arguments[1].Is<QuantizedVal>();
-  return (tensors ? kOfTensors : kOfNumber)(evaluator, node, arguments);
 }
 
 // --- packed weights -----------------------------------------------------------------------
@@ -408,10 +338,8 @@ Result<Vals> ConvolutionDynamic(Evaluator& evaluator, const Node&, Arguments arg
 
 constexpr BuiltinRow kRows[] = {
     {"prim::CallMethod", &CallPacked},
-    {"quantized::add", &OfTensorsOrNumber<&ThroughFloats, &AddScalar<false>>},
-    {"quantized::add_relu", &OfTensorsOrNumber<&ThroughFloats, &AddScalar<true>>},
-    {"quantized::add_scalar", &AddScalar<false>},
-    {"quantized::add_scalar_relu", &AddScalar<true>},
+    {"quantized::add", &OfTensorsOrNumber},
+    {"quantized::add_relu", &OfTensorsOrNumber},
     {"quantized::batch_norm", &BatchNorm<false>},
     {"quantized::batch_norm1d", &BatchNorm<false>},
     {"quantized::batch_norm1d_relu", &BatchNorm<true>},
@@ -484,10 +412,8 @@ constexpr BuiltinRow kRows[] = {
     {"quantized::linear_with_input_q_dq_qweight_dq_output_fp32", &LinearOfFloats<After::kNothing>},
     {"quantized::linear_with_input_q_dq_qweight_dq_relu_output_fp32", &LinearOfFloats<After::kRelu>},
     {"quantized::matmul", &ThroughFloats},
-    {"quantized::mul", &OfTensorsOrNumber<&ThroughFloats, &MulScalar<false>>},
-    {"quantized::mul_relu", &OfTensorsOrNumber<&ThroughFloats, &MulScalar<true>>},
-    {"quantized::mul_scalar", &MulScalar<false>},
-    {"quantized::mul_scalar_relu", &MulScalar<true>},
+    {"quantized::mul", &OfTensorsOrNumber},
+    {"quantized::mul_relu", &OfTensorsOrNumber},
     {"quantized::prelu", &ThroughFloats},
     {"quantized::relu6", &ThroughFloats},
     {"quantized::sigmoid", &ThroughFloats},

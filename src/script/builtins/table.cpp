@@ -109,7 +109,8 @@ const BuiltinRow* FindBuiltinRow(std::string_view kind) {
                                Table{LetterBuiltins(), kReadsText}, Table{FormattingBuiltins()}, Table{NumberBuiltins()}, Table{RangeBuiltins()},
                                Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
                                Table{DtypeBuiltins()}, Table{EinsumBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
-                               Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{PrepackedBuiltins()}})
+                               Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{QuantizedNumberBuiltins()},
+                               Table{PrepackedBuiltins()}})
       for (BuiltinRow row : table.rows) {
         row.traits |= table.traits;
         rows->push_back(row);
