@@ -220,7 +220,8 @@ def _as_returned(call: Any, graph: Any) -> list[Any]:
         return [by_type[type_] for type_ in types]
     results = _returned_alone(call, graph)
     if results is None or len(results) != len(types):
-        raise CaptureError(f"the trace does not say which result of {call.pyname()} is which: give the export the module, in place of a trace by torch.jit.trace")
+        remedy = "give the export the module, in place of a trace by torch.jit.trace"
+        raise CaptureError(f"the trace does not say which result of {call.pyname()} is which: {remedy}")
     return results
 
 
