@@ -30,10 +30,18 @@ class Agreement:
     kwargs: dict[str, Any]
     training: bool | None
 
+    def alike(self, exported: ExportedProgram) -> bool:
+        """Whether the program gives the module's results for the user's example.
+
+        Raises:
+            Exception: One of them does not run, or gives what cannot be compared.
+        """
+        return computes_alike(exported, self.model, self.args, self.kwargs, self.training)
+
     def on_example(self, exported: ExportedProgram) -> bool:
-        """Whether the program gives the module's results for the user's example."""
+        """The same; False also where that does not show."""
         try:
-            return computes_alike(exported, self.model, self.args, self.kwargs, self.training)
+            return self.alike(exported)
         except Exception:  # an index that is not there, for one
             return False
 

@@ -43,7 +43,6 @@ from .questions.equality import taken_as_numbers
 from .questions.general import general_answers, general_decisions, says_something_is, special_decisions, special_places
 from .questions.ways_of_exports import FLAGS, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
 from .remedies import CONFLICTS, Helped, Remedies, is_about_shapes
-from .results import computes_alike
 from .seeds import draws
 from .sizes.numpys_functions import fails_in_numpy
 from .sizes.squeezes import kept_ones
@@ -200,7 +199,7 @@ class _Tries:
         if captured.exported is None or draws(captured.exported):
             return captured
         try:
-            alike = computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training)
+            alike = self.agreement.alike(captured.exported)
         except Exception:  # of tensors without numbers, for one
             return captured
         return captured if alike else dataclasses.replace(captured, exported=None, error=Unkept("the program computes something else for the example"))
@@ -238,7 +237,7 @@ class _Tries:
             return False
 
         def alike() -> bool:
-            return computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training)
+            return self.agreement.alike(captured.exported)
 
         return gives_something_else(self.model, self.args, self.kwargs, self.training, told, alike)
 

@@ -249,6 +249,7 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
   }
   return Vals{std::move(best)};
 }
+
 Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
