@@ -96,6 +96,7 @@ class ScriptBuilder {
     /// "recorded": what a trace had as outputs, a list [dtype, size, …] each. It
     /// tells the types of the results of users' operators.
     std::vector<std::pair<std::string_view, ScriptConstant>> attributes;
+    std::vector<ScriptType> types;  ///< that prim::isinstance asks for
     std::vector<NodeSource::Module> modules;  ///< outermost first
     std::string_view stack_trace;
   };

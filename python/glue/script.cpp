@@ -81,7 +81,8 @@ class PythonScript {
   ScriptBuilder builder;
 
   std::vector<uint32_t> AddNode(std::string_view kind, std::string_view overload, const std::vector<uint32_t>& inputs,
-                                nb::list outputs, nb::dict attributes, nb::list modules, std::string_view trace) {
+                                nb::list outputs, nb::dict attributes, nb::list modules, std::string_view trace,
+                                const std::vector<uint32_t>& types) {
     ScriptBuilder::NodeInfo info{.kind = kind, .overload = overload, .inputs = Values(inputs), .stack_trace = trace};
     for (nb::handle output : outputs) {
       const nb::tuple pair = nb::cast<nb::tuple>(output);
@@ -92,6 +93,7 @@ class PythonScript {
       const nb::tuple pair = nb::cast<nb::tuple>(module);
       info.modules.push_back({Text(nb::handle(pair[0]).ptr()), Text(nb::handle(pair[1]).ptr())});
     }
+    for (const uint32_t type : types) info.types.push_back({type});
     std::vector<uint32_t> handles;
     for (const ScriptValue value : builder.AddNode(std::move(info))) handles.push_back(value.index);
     return handles;
@@ -196,7 +198,7 @@ void BindScript(nb::module_& module) {
           },
           nb::arg("name"), nb::arg("type"))
       .def("add_node", &PythonScript::AddNode, nb::arg("kind"), nb::arg("overload"), nb::arg("inputs"),
-           nb::arg("outputs"), nb::arg("attributes"), nb::arg("modules"), nb::arg("stack_trace"))
+           nb::arg("outputs"), nb::arg("attributes"), nb::arg("modules"), nb::arg("stack_trace"), nb::arg("types") = std::vector<uint32_t>())
       .def("begin_block", [](PythonScript& self) { self.builder.BeginBlock(); })
       .def("end_block",
            [](PythonScript& self, const std::vector<uint32_t>& outputs) {

@@ -24,6 +24,7 @@ Node* AddedNodes::Append(const Node& node, Block* block, std::string kind, std::
 Node* AddedNodes::AppendFor(const Node& node, Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
   Node* added = Append(node, block, std::move(kind), std::move(overload), std::move(inputs));
   added->attributes = node.attributes;
+  added->types = node.types;
   SetSource(*added, node);
   for (const Value* output : node.outputs) (void)AddOutput(added, *output);
   return added;

@@ -166,6 +166,7 @@ std::vector<ScriptValue> ScriptBuilder::AddNode(NodeInfo info) {
   for (auto& [name, value] : info.attributes)
     if (auto constant = script::ImportConstant(std::move(value), impl_->sink))
       node->attributes.push_back({std::string(name), *std::move(constant)});
+  for (const ScriptType type : info.types) node->types.push_back(impl_->TypeOf(type));
   if (!info.modules.empty()) {
     torchscript::Scopes& scopes = impl_->scopes[std::string(info.modules.back().path) + "|" + std::string(info.modules.back().class_name)];
     if (!scopes) {

@@ -1,7 +1,7 @@
 """Variables that are one thing or another: on each path, and around in a loop, live and from an archive."""
 
 import enum
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
 import torch
@@ -300,8 +300,78 @@ class OneListOrAnother(nn.Module):
         return x + 1 if isinstance(held, List[int]) else x
 
 
+class Near(NamedTuple):
+    at: Tensor
+    steps: int
+
+
+class Counted(NamedTuple):
+    at: Tensor
+    count: int
+
+
+class Placed(NamedTuple):
+    at: int
+    steps: int
+
+
+def is_near(held: Any) -> bool:
+    return isinstance(held, Near)
+
+
+def is_counted(held: Any) -> bool:
+    return isinstance(held, Counted)
+
+
+def is_placed(held: Any) -> bool:
+    return isinstance(held, Placed)
+
+
+def is_pair(held: Any) -> bool:
+    return isinstance(held, Tuple[Tensor, int])
+
+
+class NamedTuples(nn.Module):
+    def forward(self, x: Tensor):
+        near = Near(x, 1)
+        return x + int(is_near(near)) + 2 * int(is_placed(near)) + 4 * int(is_pair(near)) + 8 * int(is_near((x, 1)))
+
+
+class ListOfEither(nn.Module):
+    def forward(self, x: Tensor):
+        rows: List[Union[int, str]] = [1, "a"]
+        held: Any = rows
+        return x + 1 if isinstance(held, List[Union[str, int]]) else x
+
+
+def is_any_list(held: Any) -> bool:
+    return isinstance(held, list)
+
+
+def is_any_tuple(held: Any) -> bool:
+    return isinstance(held, tuple)
+
+
+class AnyListOrTuple(nn.Module):
+    def forward(self, x: Tensor):
+        return x + int(is_any_list((1, x))) + 2 * int(is_any_tuple((1, x)))
+
+
 # Python's own isinstance does not take such types.
-@pytest.mark.parametrize("make", [MemberThatARunPicks, TupleOfSuchAMember, ListOfOptionals, ListOfNoOptionals, DictOfOptionals, OneListOrAnother])
+@pytest.mark.parametrize(
+    "make",
+    [
+        MemberThatARunPicks,
+        TupleOfSuchAMember,
+        ListOfOptionals,
+        ListOfNoOptionals,
+        DictOfOptionals,
+        OneListOrAnother,
+        NamedTuples,
+        ListOfEither,
+        AnyListOrTuple,
+    ],
+)
 def test_what_a_variable_of_any_type_was_declared_as(make, tmp_path):
     model = torch.jit.script(make())
     model.save(tmp_path / "net.pt")
@@ -310,6 +380,20 @@ def test_what_a_variable_of_any_type_was_declared_as(make, tmp_path):
     for sign in SIGNS:
         compare(model, live, (sign,))
         compare(model, archived, (sign,))
+
+
+class FieldsOfOtherNames(nn.Module):
+    def forward(self, x: Tensor):
+        return x + int(is_counted(Near(x, 1)))
+
+
+def test_named_tuples_of_other_fields(tmp_path):
+    """Of which a live graph does not tell."""
+    model = torch.jit.script(FieldsOfOtherNames())
+    model.save(tmp_path / "net.pt")
+    compare(model, flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[n,3]"}), (x(2, 3),))
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="which of several types"):
+        flambeau.export(model, (x(2, 3),))
 
 
 class MemberOfOneOfTwo(nn.Module):

@@ -36,8 +36,10 @@ _TYPE_KINDS = {
     "NoneType": "None",
     "OptionalType": "Optional",
     "ListType": "List",
+    "AnyListType": "List",
     "DictType": "Dict",
     "TupleType": "Tuple",
+    "AnyTupleType": "Tuple",
     "UnionType": "Union",
     "FutureType": "Future",
     "ClassType": "Class",
@@ -98,6 +100,14 @@ def _elements(type_: Any) -> list[Any]:
     if kind == "UnionType":
         return type_.containedTypes()
     return []
+
+
+def _class_name(type_: Any, kind: str) -> str:
+    """Of a class, an enum or a named tuple."""
+    if kind == "Class":
+        return type_.qualified_name()
+    text = str(type_)
+    return enums.class_name(text) if kind == "Enum" or (kind == "Tuple" and text.startswith("__torch__.")) else ""
 
 
 def _holds_objects(type_: Any) -> bool:
@@ -219,8 +229,7 @@ class GraphImport:
         text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
         if text not in self.types:
             kind = _TYPE_KINDS.get(type_.kind(), "Any")
-            name = type_.qualified_name() if kind == "Class" else enums.class_name(text) if kind == "Enum" else ""
-            self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], name)
+            self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], _class_name(type_, kind))
         return self.types[text]
 
     def object(self, value: Any, path: str) -> _engine.ScriptObject:
@@ -383,6 +392,7 @@ class GraphImport:
             self.node_attributes(node) | self.recorded(node, outputs),
             self.modules(node),
             self.stack_trace(node),
+            [self.type(type_) for type_ in node.tys("types")] if node.kind() == "prim::isinstance" else (),
         )
         for value, handle in zip(outputs, handles, strict=True):
             self.values[value.unique()] = handle
@@ -400,8 +410,6 @@ class GraphImport:
             if output.type().kind() in ("FunctionType", "NoneType"):
                 return {}
             return {"value": self.constant(output.toIValue(), output.debugName())}
-        if kind == "prim::isinstance":
-            return {"types": [enums.class_name(type_.annotation_str) for type_ in node.tys("types")]}
         if kind == "prim::ListUnpack":
             return {"recorded_run": 1} if self.own_run and has_pieces_of_example(node) else {}
         if kind == "prim::PythonOp":

@@ -345,7 +345,6 @@ Result<Sugared> Emitter::EmitIsInstance(const Expr& expr) {
   std::vector<ExprId> ids = {expr.operands[2]};
   if (wanted.kind == ExprKind::kTuple || wanted.kind == ExprKind::kList) ids = wanted.operands;
   std::vector<TypePtr> types;
-  ListConstant texts;
   for (const ExprId id : ids) {
     const Expr& type_expr = syntax_[id];
     const bool bare = type_expr.kind == ExprKind::kName;
@@ -357,7 +356,6 @@ Result<Sugared> Emitter::EmitIsInstance(const Expr& expr) {
       FLAMBEAU_TRY(TypePtr type, library_.Resolve(syntax_, id));
       types.push_back(std::move(type));
     }
-    texts.elements.push_back({Text(*types.back())});
   }
   at_ = expr.begin;
   // Known where all, or none, of what the value may be are among the types.
@@ -373,7 +371,7 @@ Result<Sugared> Emitter::EmitIsInstance(const Expr& expr) {
   if (inside == possible.size()) return Sugared::Of(AppendConstant({true}, BoolType()));
   if (inside == 0 && !open) return Sugared::Of(AppendConstant({false}, BoolType()));
   Node* node = Append("prim::isinstance", "", {value});
-  node->attributes.push_back({"types", {std::move(texts)}});
+  node->types = std::move(types);
   return Sugared::Of(Output(node, BoolType()));
 }
 

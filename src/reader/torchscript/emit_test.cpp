@@ -79,7 +79,7 @@ TEST(TorchScriptEmitter, CarriesWhatLoopsAssign) {
 TEST(TorchScriptEmitter, DecidesIsInstanceWhereTypesDo) {
   EXPECT_EQ(Emitted("def f(w: Union[int, str]) -> bool:\n  a = isinstance(w, int)\n  return a\n"),
             "graph(%w.1 : Union[int, str]):\n"
-            "  %a.1 : bool = prim::isinstance[types=[\"int\"]](%w.1)\n"
+            "  %a.1 : bool = prim::isinstance[types=[int]](%w.1)\n"
             "  return (%a.1)\n");
   EXPECT_EQ(Emitted("def f(w: int) -> int:\n  if isinstance(w, str):\n    r = w\n  else:\n    r = 2\n  return r\n"),
             "graph(%w.1 : int):\n"

@@ -163,6 +163,7 @@ struct Node {
   std::vector<Value*> outputs;
   std::vector<Block*> blocks;
   std::vector<Attribute> attributes;  // prim::Constant: "value"; prim::GetAttr, SetAttr: "name"; PythonOp: "name", …
+  std::vector<TypePtr> types;         // prim::isinstance: those that it asks for; a list or tuple without elements is any
   Scopes scopes;  // may be null
   Source source;  // may be null
   Block* owner = nullptr;
@@ -180,7 +181,6 @@ struct Block {
 // Loop, ListConstruct, ListUnpack, TupleConstruct, TupleUnpack, TupleIndex,
 // TupleSlice, DictConstruct, GetAttr, SetAttr, CreateObject, RaiseException,
 // Uninitialized, unchecked_cast, isinstance, NumToTensor, device, dtype, …
-// prim::isinstance has the attribute "types": a list of texts of types.
 // A loop is prim::Loop(max_trip_count, condition, carried…) with one block
 // (iteration, carried…) -> (condition, carried…).
 struct Graph {

@@ -217,6 +217,7 @@ class Inliner {
     for (const Value* input : node.inputs) inputs.push_back(activation.values.at(input));
     Node* copy = graph_.Append(open_.back().to, node.kind, node.overload, std::move(inputs));
     copy->attributes = node.attributes;
+    copy->types = node.types;
     copy->scopes = activation.scopes;
     copy->source = SourceOf(activation, node.source);
     for (const Value* output : node.outputs)

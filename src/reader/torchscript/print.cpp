@@ -163,16 +163,24 @@ class Printer {
     if (!node.outputs.empty()) out_ += Values(node.outputs, true) + " = ";
     out_ += node.kind;
     if (!node.overload.empty()) out_ += "." + node.overload;
-    if (!node.attributes.empty()) {
-      out_ += '[';
-      for (size_t i = 0; i < node.attributes.size(); ++i) {
-        if (i > 0) out_ += ", ";
-        out_ += node.attributes[i].name + "=";
-        std::visit(ConstantPrinter(out_, 0), node.attributes[i].value.value);
-      }
-      out_ += ']';
-    }
+    AppendAttributes(node);
     out_ += fmt::format("({})\n", Values(node.inputs, false));
+  }
+
+  void AppendAttributes(const Node& node) {
+    if (node.attributes.empty() && node.types.empty()) return;
+    std::string_view before = "[";
+    for (const Attribute& attribute : node.attributes) {
+      out_ += fmt::format("{}{}=", before, attribute.name);
+      std::visit(ConstantPrinter(out_, 0), attribute.value.value);
+      before = ", ";
+    }
+    if (!node.types.empty()) out_ += fmt::format("{}types=[", before);
+    for (size_t i = 0; i < node.types.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      AppendType(*node.types[i], 0, out_);
+    }
+    out_ += node.types.empty() ? "]" : "]]";
   }
 
   std::string out_;

@@ -48,7 +48,9 @@ TypePtr MadeAs(const torchscript::Value* value, int& steps_left) {
   }
   if (node->kind == "prim::TupleConstruct") {
     std::ranges::for_each(node->inputs, add);
-    return torchscript::TupleOf(std::move(types));
+    torchscript::Type made = *value->type;
+    made.elements = std::move(types);
+    return std::make_shared<const torchscript::Type>(std::move(made));
   }
   if (node->kind != "prim::If") return value->type;
   const auto place = static_cast<size_t>(std::ranges::find(node->outputs, value) - node->outputs.begin());
@@ -66,30 +68,16 @@ const torchscript::Type* OnlyOf(const std::vector<TypePtr>& declared, Declares k
   return std::ranges::find(declared, kind, &torchscript::Type::kind)->get();
 }
 
-// Whether a list or dict of one type is one of the other: not where they only hold the same. Unions are spelt in more ways
-// than one.
-Answer IsSame(const torchscript::Type& type, std::string_view asked) {
-  const std::string text = Text(type);
-  if (text == asked) return true;
-  const auto unsure = [](std::string_view spelt) { return spelt.find("Union[") != spelt.npos; };
-  return unsure(text) || unsure(asked) ? Answer() : false;
+bool HoldsUnion(const torchscript::Type& type) {
+  return type.kind == Declares::kUnion || std::ranges::any_of(type.elements, [](const TypePtr& each) { return HoldsUnion(*each); });
 }
 
-// The parts between the brackets of "Dict[str, List[int]]".
-std::vector<std::string_view> PartsOf(std::string_view type) {
-  const size_t open = type.find('[');
-  if (open == std::string_view::npos) return {};
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = open + 1;
-  for (size_t i = begin; i < type.size(); ++i) {
-    depth += type[i] == '[' ? 1 : type[i] == ']' ? -1 : 0;
-    if (depth >= 0 && (depth > 0 || type[i] != ',')) continue;
-    parts.push_back(type.substr(begin, i - begin));
-    begin = i + 1 < type.size() && type[i + 1] == ' ' ? i + 2 : i + 1;
-    if (depth < 0) break;
-  }
-  return parts;
+// Whether a list or dict of one type is one of the other: not where they only hold the same. Unions are spelt in more ways
+// than one.
+Answer IsSame(const torchscript::Type& type, const torchscript::Type& asked) {
+  if (type.elements.empty()) return std::nullopt;  // any of the kind
+  if (Equal(type, asked)) return true;
+  return HoldsUnion(type) || HoldsUnion(asked) ? Answer() : false;
 }
 
 Answer AllOf(std::span<const Answer> answers) {
@@ -101,84 +89,107 @@ Answer AllOf(std::span<const Answer> answers) {
   return known ? Answer(true) : Answer();
 }
 
+// Whether one of several is so.
+Answer AnyOf(std::span<const TypePtr> types, const auto& is) {
+  Answer any = false;
+  for (const TypePtr& type : types) {
+    const Answer answer = is(type);
+    if (answer == true) return true;
+    if (!answer) any = std::nullopt;
+  }
+  return any;
+}
+
+bool IsSameEnum(const torchscript::Type& a, const torchscript::Type& b) { return a.kind == Declares::kEnum && b.kind == Declares::kEnum && a.name == b.name; }
+
 // A number that only a run knows: a member of an enum is one, too.
-Answer IsNumber(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, std::string_view type) {
-  const std::string_view head = type.substr(0, type.find('['));
+Answer IsNumber(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, const torchscript::Type& asked) {
   const TypeKind kind = evaluator.emit().TypeOf(number.id).kind;
-  const bool is_named = head == (kind == TypeKind::kBool ? "bool" : kind == TypeKind::kInt ? "int" : "float") || head == "number";
+  if (kind == TypeKind::kBool) return asked.kind == Declares::kBool;
+  const bool is_named = asked.kind == Declares::kNumber || asked.kind == (kind == TypeKind::kInt ? Declares::kInt : Declares::kFloat);
   if (kind != TypeKind::kInt) return is_named;
   const bool maybe_int = declared.empty() || CountOf(declared, Declares::kInt) + CountOf(declared, Declares::kNumber) > 0;
   const bool maybe_member = declared.empty() ? evaluator.HasEnums() : CountOf(declared, Declares::kEnum) > 0;
   if (!maybe_member) return is_named;
-  const bool is_class = head.starts_with("__torch__");
-  if (!is_named && !is_class) return false;
+  if (!is_named && asked.kind != Declares::kEnum) return false;
   if (maybe_int) return std::nullopt;
-  const auto is_asked = [&](const TypePtr& each) { return each->kind == Declares::kEnum && each->name == type; };
-  if (is_named || std::ranges::none_of(declared, is_asked)) return false;
+  if (is_named || std::ranges::none_of(declared, [&](const TypePtr& each) { return IsSameEnum(*each, asked); })) return false;
   return CountOf(declared, Declares::kEnum) == 1 ? Answer(true) : std::nullopt;
 }
 
-Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, std::string_view type) {
-  const std::vector<std::string_view> parts = PartsOf(type);
-  const auto part = [&](size_t i) { return i < parts.size() ? parts[i] : std::string_view(); };
-  const std::string_view head = type.substr(0, type.find('['));
-  const auto each = [&](const Val& element, std::string_view wanted) { return IsInstance(evaluator, element, {}, wanted); };
-  if (head == "Optional") return value.Is<Nothing>() ? true : IsInstance(evaluator, value, declared, part(0));
-  if (head == "Any" || head == "t") return true;
-  if (value.Is<TensorVal>() || value.Is<QuantizedVal>()) return head.starts_with("Tensor");
-  if (value.Is<Nothing>()) return head == "NoneType" || head == "None";
-  if (value.Is<bool>()) return head == "bool";
-  if (value.Is<int64_t>()) return head == "int" || head == "number";
-  if (value.Is<double>()) return head == "float" || head == "number";
-  if (value.Is<std::string>()) return head == "str";
-  if (value.Is<DeviceVal>()) return head == "Device" || head == "device";
-  if (const auto* number = value.As<NumberVal>()) return IsNumber(evaluator, *number, declared, type);
-  if (const auto* member = value.As<EnumVal>()) return type == member->constant->class_name;
-  if (const auto* object = value.As<ObjectVal>()) return evaluator.heap()[object->cell].class_name == type;
-  // What it holds can only say that it is no such list: one of optionals need not hold None.
-  const auto of_parts = [](std::span<const Answer> answers) { return AllOf(answers) == false ? Answer(false) : std::nullopt; };
+Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, const torchscript::Type& asked);
+
+// What a value holds can only say that it is no such list or dict: one of optionals need not hold None.
+Answer HoldsSuch(std::span<const Answer> answers) { return AllOf(answers) == false ? Answer(false) : std::nullopt; }
+
+// Whether a tuple, perhaps of this type, has the fields that are asked for, if any are: one named tuple is another one of the
+// same fields. A live graph tells their names only.
+Answer HasFields(const torchscript::Type* type, const torchscript::Type& asked) {
+  if (asked.name.empty()) return true;
+  if (type == nullptr) return std::nullopt;
+  if (type->name.empty() || type->name == asked.name) return !type->name.empty();
+  return type->fields.empty() || asked.fields.empty() ? Answer() : type->fields == asked.fields;
+}
+
+// Of a list, dict or tuple.
+Answer IsContainer(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, const torchscript::Type& asked) {
+  const auto each = [&](const Val& element, size_t part) { return IsInstance(evaluator, element, {}, *asked.elements[part]); };
+  std::vector<Answer> answers;
   if (const auto* list = value.As<ListVal>()) {
-    if (head == "list" || head != "List") return head == "list";
-    if (const auto* only = OnlyOf(declared, Declares::kList)) return IsSame(*only, type);
-    const Cell& cell = evaluator.heap()[list->cell];
-    std::vector<Answer> answers;
-    for (const Val& element : cell.elements) answers.push_back(each(element, part(0)));
-    return of_parts(answers);
+    if (asked.kind != Declares::kList || asked.elements.empty()) return asked.kind == Declares::kList;
+    if (const auto* only = OnlyOf(declared, Declares::kList)) return IsSame(*only, asked);
+    for (const Val& element : evaluator.heap()[list->cell].elements) answers.push_back(each(element, 0));
+    return HoldsSuch(answers);
   }
   if (const auto* dict = value.As<DictVal>()) {
-    if (head == "dict" || head != "Dict") return head == "dict";
-    if (const auto* only = OnlyOf(declared, Declares::kDict)) return IsSame(*only, type);
-    std::vector<Answer> answers;
-    for (const auto& [key, entry] : evaluator.heap()[dict->cell].entries)
-      answers.insert(answers.end(), {each(key, part(0)), each(entry, part(1))});
-    return of_parts(answers);
+    if (asked.kind != Declares::kDict || asked.elements.empty()) return asked.kind == Declares::kDict;
+    if (const auto* only = OnlyOf(declared, Declares::kDict)) return IsSame(*only, asked);
+    for (const auto& [key, entry] : evaluator.heap()[dict->cell].entries) answers.insert(answers.end(), {each(key, 0), each(entry, 1)});
+    return HoldsSuch(answers);
   }
-  if (const auto* tuple = value.As<TupleVal>()) {
-    const auto* only = OnlyOf(declared, Declares::kTuple);
-    // Its elements are what is kept of a named one.
-    if (head.starts_with("__torch__")) return only != nullptr ? Answer(true) : std::nullopt;
-    if (parts.empty() || head != "Tuple") return head == "Tuple" || head == "tuple";
-    if (only != nullptr && Text(*only) == type) return true;
-    if (parts.size() != tuple->elements->size()) return false;
-    std::vector<Answer> answers;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const bool told = only != nullptr && only->elements.size() == parts.size();
-      answers.push_back(IsInstance(evaluator, (*tuple->elements)[i], told ? Declared(only->elements[i]) : std::vector<TypePtr>(), parts[i]));
-    }
-    return AllOf(answers);
+  const auto* tuple = value.As<TupleVal>();
+  if (tuple == nullptr) return std::nullopt;
+  const auto* only = OnlyOf(declared, Declares::kTuple);
+  if (asked.kind != Declares::kTuple) return false;
+  const bool is_any = asked.name.empty() && asked.elements.empty();
+  if (is_any || (only != nullptr && Equal(*only, asked))) return true;
+  if (asked.elements.size() != tuple->elements->size()) return false;
+  const bool told = only != nullptr && only->elements.size() == asked.elements.size();
+  for (size_t i = 0; i < asked.elements.size(); ++i) {
+    const std::vector<TypePtr> as = told ? Declared(only->elements[i]) : std::vector<TypePtr>();
+    answers.push_back(IsInstance(evaluator, (*tuple->elements)[i], as, *asked.elements[i]));
   }
-  return std::nullopt;
+  answers.push_back(HasFields(only, asked));
+  return AllOf(answers);
+}
+
+Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, const torchscript::Type& asked) {
+  switch (asked.kind) {
+    case Declares::kAny:
+    case Declares::kVariable: return true;
+    case Declares::kOptional: return value.Is<Nothing>() ? true : IsInstance(evaluator, value, declared, *asked.elements[0]);
+    case Declares::kUnion: return AnyOf(asked.elements, [&](const TypePtr& each) { return IsInstance(evaluator, value, declared, *each); });
+    default: break;
+  }
+  if (value.Is<TensorVal>() || value.Is<QuantizedVal>()) return asked.kind == Declares::kTensor;
+  if (value.Is<Nothing>()) return asked.kind == Declares::kNone;
+  if (value.Is<bool>()) return asked.kind == Declares::kBool;
+  if (value.Is<int64_t>()) return asked.kind == Declares::kInt || asked.kind == Declares::kNumber;
+  if (value.Is<double>()) return asked.kind == Declares::kFloat || asked.kind == Declares::kNumber;
+  if (value.Is<std::string>()) return asked.kind == Declares::kString;
+  if (value.Is<DeviceVal>()) return asked.kind == Declares::kDevice;
+  if (const auto* number = value.As<NumberVal>()) return IsNumber(evaluator, *number, declared, asked);
+  if (const auto* member = value.As<EnumVal>()) return asked.kind == Declares::kEnum && asked.name == member->constant->class_name;
+  if (const auto* object = value.As<ObjectVal>())
+    return asked.kind == Declares::kClass && asked.name == evaluator.heap()[object->cell].class_name;
+  return IsContainer(evaluator, value, declared, asked);
 }
 
 // Of a member that only a run knows, of one of several enums: whether it is a member of one that is asked for.
-Result<Val> IsOneOfMembers(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, const torchscript::ListConstant& types) {
+Result<Val> IsOneOfMembers(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, const std::vector<TypePtr>& types) {
   Val any = false;
   for (const TypePtr& each : declared) {
-    const auto is_asked = [&](const torchscript::Constant& type) {
-      const auto* text = std::get_if<std::string>(&type.value);
-      return text != nullptr && *text == each->name;
-    };
-    if (std::ranges::none_of(types.elements, is_asked)) continue;
+    if (std::ranges::none_of(types, [&](const TypePtr& type) { return IsSameEnum(*type, *each); })) continue;
     for (const Val& member : evaluator.enum_members().ThatMayBe(each.get(), number)) {
       FLAMBEAU_TRY(const Val is, evaluator.emit().Call1("_operator::eq", {number, evaluator.emit().NumberOf(*member.As<EnumVal>())}));
       FLAMBEAU_TRY(any, evaluator.emit().Call1("_operator::or_", {any, is}));
@@ -188,26 +199,17 @@ Result<Val> IsOneOfMembers(Evaluator& evaluator, NumberVal number, const std::ve
 }
 
 Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const torchscript::Constant* types = node.Find("types");
-  const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
-  if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
+  if (node.types.empty()) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
   int steps_left = kMostSteps;
   const std::vector<TypePtr> declared = Declared(MadeAs(node.inputs[0], steps_left));
-  const auto is_one = [&](const Val& value) -> Answer {
-    Answer any = false;
-    for (const torchscript::Constant& type : list->elements) {
-      const auto* text = std::get_if<std::string>(&type.value);
-      const Answer answer = text != nullptr ? IsInstance(evaluator, value, declared, *text) : std::nullopt;
-      if (answer == true) return true;
-      if (!answer) any = std::nullopt;
-    }
-    return any;
+  const auto is_one = [&](const Val& value) {
+    return AnyOf(node.types, [&](const TypePtr& type) { return IsInstance(evaluator, value, declared, *type); });
   };
   const auto* optional = arguments[0].As<OptionalVal>();
   const auto* number = arguments[0].As<NumberVal>();
   const auto is_enum = [](const TypePtr& type) { return type->kind == Declares::kEnum; };
   if (number != nullptr && declared.size() > 1 && std::ranges::all_of(declared, is_enum)) {
-    FLAMBEAU_TRY(Val is, IsOneOfMembers(evaluator, *number, declared, *list));
+    FLAMBEAU_TRY(Val is, IsOneOfMembers(evaluator, *number, declared, node.types));
     return Vals{std::move(is)};
   }
   const Answer value = is_one(optional == nullptr ? arguments[0] : *optional->value);
