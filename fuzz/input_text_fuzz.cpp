@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "script/input_text.h"
+#include "script/inputs/input_text.h"
 #include "support/dtype.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {

@@ -3,7 +3,7 @@
 
 #include "ir/verify.h"
 #include "reader/torchscript/reader.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
 #include "script/specialize.h"
 
 namespace flambeau {

@@ -19,7 +19,7 @@ struct InputSpec {
   Symbol name;    // of the placeholder
   Symbol target;  // in the state_dict; empty for user inputs
   bool persistent = true;
-  bool seems_read = false;  // to torch's exporter of TorchScript, which keeps it (script/kept_inputs.cpp)
+  bool seems_read = false;  // to torch's exporter of TorchScript, which keeps it (script/inputs/kept_inputs.cpp)
 };
 
 // One for each operand of the main block's terminator, in order.

@@ -15,7 +15,7 @@
 #include "reader/pt2/reader.h"
 #include "reader/torchscript/long_chains.h"
 #include "reader/torchscript/reader.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
 #include "script/specialize.h"
 #include "support/file.h"
 

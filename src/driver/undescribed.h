@@ -5,7 +5,7 @@
 
 #include "flambeau/convert.h"
 #include "reader/torchscript/graph.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
 
 namespace flambeau {
 

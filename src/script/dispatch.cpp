@@ -6,11 +6,11 @@
 #include "lower/custom.h"
 #include "lower/registry.h"
 #include "script/builtins/builtins.h"
-#include "script/columns.h"
 #include "script/evaluator.h"
+#include "script/lists/columns.h"
+#include "script/lists/rows.h"
 #include "script/quantized.h"
-#include "script/rows.h"
-#include "script/squeeze.h"
+#include "script/views/squeeze.h"
 
 namespace flambeau::script {
 

@@ -9,7 +9,7 @@
 #include "aten/strides.h"
 #include "ir/torch_names.h"
 #include "lower/registry.h"
-#include "script/view_strides.h"
+#include "script/views/view_strides.h"
 
 namespace flambeau::script {
 

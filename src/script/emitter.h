@@ -12,7 +12,7 @@
 #include "diag/sink.h"
 #include "lower/inference.h"
 #include "pass/aten/functionalizer.h"
-#include "script/facts.h"
+#include "script/regions/facts.h"
 #include "script/value.h"
 
 namespace flambeau::script {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "reader/torchscript/reader.h"
-#include "script/held.h"
-#include "script/liveness.h"
-#include "script/sequences.h"
+#include "script/lists/held.h"
+#include "script/lists/sequences.h"
+#include "script/regions/liveness.h"
 
 namespace flambeau::script {
 

@@ -12,14 +12,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "script/added_nodes.h"
 #include "script/arguments.h"
 #include "script/attribute_uses.h"
 #include "script/emitter.h"
 #include "script/enum_members.h"
-#include "script/kept_inputs.h"
-#include "script/number_stand_ins.h"
-#include "script/skeleton.h"
+#include "script/inputs/kept_inputs.h"
+#include "script/inputs/number_stand_ins.h"
+#include "script/regions/added_nodes.h"
+#include "script/regions/skeleton.h"
 #include "script/value.h"
 
 namespace flambeau::script {

@@ -10,7 +10,7 @@
 #include "aten/schema.h"
 #include "reader/torchscript/reader.h"
 #include "reader/torchscript/signature.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
 #include "script/specialize.h"
 
 namespace flambeau::script {

@@ -8,10 +8,10 @@
 
 #include "lower/custom.h"
 #include "script/evaluator.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
+#include "script/lists/rows.h"
+#include "script/lists/sequences.h"
 #include "script/quantized.h"
-#include "script/rows.h"
-#include "script/sequences.h"
 
 namespace flambeau::script {
 namespace {

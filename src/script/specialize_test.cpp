@@ -5,7 +5,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "reader/torchscript/reader.h"
-#include "script/inputs.h"
+#include "script/inputs/inputs.h"
 
 namespace flambeau::script {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "script/held.h"
+#include "script/lists/held.h"
 
 namespace flambeau::script {
 namespace {

@@ -211,13 +211,14 @@ class GraphImport:
         self.root = "" if module is None else getattr(module, "original_name", type(module).__qualname__)
         self.paths = full_paths(module)
         if module is not None:
-            persistent = module.state_dict().keys()
+            state = list(module.state_dict())
+            persistent = set(state)
             for name, _ in module.named_parameters(remove_duplicate=False):
                 self.roles[name] = (_engine.InputKind.PARAMETER, True)
             for name, _ in module.named_buffers(remove_duplicate=False):
                 self.roles[name] = (_engine.InputKind.BUFFER, name in persistent)
             # That of the state_dict, in which a module's own come before those of its children.
-            for name in [*module.state_dict().keys(), *self.roles]:
+            for name in [*state, *self.roles]:
                 for end in [i for i, letter in enumerate(name) if letter == "."] + [len(name)]:
                     self.order.setdefault(name[:end], len(self.order))
 

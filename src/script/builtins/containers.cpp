@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "script/builtins/builtins.h"
-#include "script/held.h"
-#include "script/open_keys.h"
-#include "script/sequences.h"
+#include "script/lists/held.h"
+#include "script/lists/open_keys.h"
+#include "script/lists/sequences.h"
 
 namespace flambeau::script {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "script/builtins/builtins.h"
-#include "script/list_order.h"
+#include "script/lists/list_order.h"
 
 namespace flambeau::script {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "script/builtins/builtins.h"
-#include "script/columns.h"
-#include "script/list_order.h"
-#include "script/sequences.h"
+#include "script/lists/columns.h"
+#include "script/lists/list_order.h"
+#include "script/lists/sequences.h"
 
 namespace flambeau::script {
 

@@ -10,8 +10,8 @@
 #include "aten/strides.h"
 #include "reader/torchscript/types.h"
 #include "script/builtins/builtins.h"
-#include "script/rows.h"
-#include "script/sequences.h"
+#include "script/lists/rows.h"
+#include "script/lists/sequences.h"
 
 namespace flambeau::script {
 
