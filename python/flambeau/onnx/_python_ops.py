@@ -106,7 +106,7 @@ class Translations:
 
     def add(self, walk: Any, node: Any) -> bool:
         """Import a ``prim::PythonOp``; False if nothing is known of it."""
-        function = getattr(node.pyobj(), "__self__", node.pyobj())
+        function = _function_of(node)
         symbolic = getattr(function, "symbolic", None)
         registered = self.symbolic.registered("prim::PythonOp")
         if symbolic is not None:
@@ -114,7 +114,7 @@ class Translations:
         elif registered is not None:
             attributes = {name: getattr(node, attribute_kind(node, name))(name) for name in node.attributeNames()}
             attributes.pop("Subgraph", None)
-            run = lambda g, args: registered(g, *args, **attributes, name=node.pyname())  # noqa: E731
+            run = lambda g, args: registered(g, *args, **attributes, name=_name_of(node))  # noqa: E731
         elif self._inline and node.hasAttribute("Subgraph"):
             self._inline_graph(walk, node)
             return True
@@ -134,7 +134,7 @@ class Translations:
         walk.block(graph.nodes())
         if any(inner.kind().endswith("_") for inner in graph.nodes()):
             _pass_over(walk, node, graph, outer)
-        results = [walk.values[value.unique()] for value in _as_returned(node, graph)]
+        results = [walk.values[value.unique()] for value in _as_returned(node, graph, walk.own_run)]
         walk.values = outer
         self._bind(walk, node, results)
 
@@ -142,7 +142,7 @@ class Translations:
         """An operator of its own, which `run` translates."""
         tensors, scalars = list(node.inputs()), list(node.scalar_args())
         kinds = node.cconv()
-        word = re.sub(r"\W", "_", node.pyname())
+        word = re.sub(r"\W", "_", _name_of(node))
         word, self._count = f"{word}_{self._count}", self._count + 1
         name = f"{_SPACE}::{word}"
         results = _results_of(node)
@@ -201,11 +201,11 @@ def _pass_over(walk: Any, call: Any, graph: Any, outer: dict[int, Any]) -> None:
                 outer[theirs.unique()] = walk.values[mine.unique()]
             at += 1
         elif inner.kind().endswith("_") and any(_is_at(inner, each) for each in following[at:]):
-            raise CaptureError(f"{call.pyname()} writes in place, and the trace does not say where its own nodes end; write to a clone")
+            raise CaptureError(f"{_name_of(call)} writes in place, and the trace does not say where its own nodes end; write to a clone")
     walk.following = itertools.chain(following[at:], walk.following)
 
 
-def _as_returned(call: Any, graph: Any) -> list[Any]:
+def _as_returned(call: Any, graph: Any, own_run: bool) -> list[Any]:
     """The results of the graph, which are in the order in which they were made, in that in which the function returns them.
 
     Raises:
@@ -220,8 +220,10 @@ def _as_returned(call: Any, graph: Any) -> list[Any]:
         return [by_type[type_] for type_ in types]
     results = _returned_alone(call, graph)
     if results is None or len(results) != len(types):
-        remedy = "give the export the module, in place of a trace by torch.jit.trace"
-        raise CaptureError(f"the trace does not say which result of {call.pyname()} is which: {remedy}")
+        name = _name_of(call)
+        held = f"call it as {name}.apply(...), not by a method that was taken before"  # which is recorded by torch from 2.14 on
+        remedy = held if own_run else "give the export the module, in place of a trace by torch.jit.trace"
+        raise CaptureError(f"the trace does not say which result of {name} is which: {remedy}")
     return results
 
 
@@ -232,7 +234,7 @@ def _returned_alone(call: Any, graph: Any) -> list[Any] | None:
         return None
     dtypes = {number: dtype for dtype, number in DTYPES.items()}
     tensors = iter([torch.zeros(type_[1:], dtype=dtypes[type_[0]]) for type_ in types if type_ is not None])
-    alone = traced_alone(getattr(call.pyobj(), "__self__", call.pyobj()), [next(tensors) if kind == "d" else next(scalars) for kind in call.cconv()])
+    alone = traced_alone(_function_of(call), [next(tensors) if kind == "d" else next(scalars) for kind in call.cconv()])
     if alone is None:
         return None
     torch._C._jit_pass_inline(alone)
@@ -278,6 +280,16 @@ def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return True
 
 
+def _function_of(call: Any) -> Any:
+    """What a ``prim::PythonOp`` calls: of autograd, the class."""
+    return getattr(call.pyobj(), "__self__", call.pyobj())
+
+
+def _name_of(call: Any) -> str:
+    function = _function_of(call)
+    return function.__name__ if isinstance(function, type) else call.pyname()
+
+
 def _place(location: _engine.Location, *notes: str) -> _Place:
     return location.operation, location.module, location.source, *notes
 
@@ -290,7 +302,7 @@ def _results_of(node: Any) -> list[Any]:
 
 
 def _as_python_op(node: Any) -> Callable[..., Any]:
-    count, name = len(_results_of(node)), node.pyname()
+    count, name = len(_results_of(node)), _name_of(node)
 
     def run(g: Any, args: list[Any]) -> Any:
         tensors = [value for value in args if isinstance(value, torch._C.Value)]

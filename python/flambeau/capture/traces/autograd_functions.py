@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch.autograd.function import _SingleLevelFunction
+from torch.autograd.function import Function, _SingleLevelFunction
 
 from ..replaced_functions import Replacements
 from .untraced import untraced
@@ -17,6 +18,11 @@ __all__ = ["KeepsFunction", "recorded_functions", "traced_alone"]
 
 KeepsFunction = Callable[[Any], bool]
 """Whether that function of autograd is one operator of the trace."""
+
+
+# Below Function's own `apply`, of which models may hold the bound method. From torch 2.14 on that is written in C and calls nothing:
+# what holds it is recorded by torch's tracer, and put in order as that of torch.jit.trace.
+_CALLED = _SingleLevelFunction if isinstance(vars(Function)["apply"], classmethod) else Function
 
 
 @contextlib.contextmanager
@@ -34,6 +40,7 @@ def recorded_functions(keeps: KeepsFunction) -> Iterator[None]:
             return own(*args, **kwargs)
         forward, returned = cls.forward, ()
 
+        @functools.wraps(forward)
         def traced(*given: Any, **named: Any) -> Any:
             replaced.close()  # torch has looked it up, and the function may call itself
             torch._C._set_tracing_state(state)
@@ -56,8 +63,8 @@ def recorded_functions(keeps: KeepsFunction) -> Iterator[None]:
         )
         return seen if several else seen[0]
 
-    with Replacements() as replacements:  # below Function's own, of which models may hold the bound method
-        replacements.set(_SingleLevelFunction, "apply", classmethod(apply))
+    with Replacements() as replacements:
+        replacements.set(_CALLED, "apply", classmethod(apply))
         yield
 
 
