@@ -107,6 +107,7 @@ FUNCTIONS_OF_SIZES = {
     "by their own names": lambda x: F.pad(x, (0, ceil(x.shape[1] / 8) * 8 - x.shape[1])) * square_root(x.shape[1]),
     "max": lambda x: F.pad(x, (0, max(14, x.shape[1]) - x.shape[1])) * max(x.shape) + max(1.0, math.log(x.shape[1]) / math.log(13)),
     "min": lambda x: x[:, : min(14, x.shape[1], x.shape[0] * 50)] * min([1.0, x.shape[1] / 14]) + max([1, 2], key=abs),
+    "len": lambda x: torch.arange(len(x))[:, None] + x.expand(len(x), -1) / len(x[0]) + len(x.shape) + x[len(x) - 1],
 }
 
 

@@ -128,6 +128,17 @@ def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callabl
     return call
 
 
+def _length(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``len``, which of a tensor is its first size: Python itself would make an int of it."""
+
+    @functools.wraps(own)
+    def call(items: Any, /) -> Any:
+        sized = isinstance(items, torch.Tensor) and items.ndim and torch._C._get_tracing_state() is not None
+        return items.shape[0] if sized else own(items)
+
+    return call
+
+
 def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], limit: str) -> Callable[..., Any]:
     """``max`` or ``min``. `limit`: what a number is to ``clamp`` then."""
 
@@ -184,5 +195,6 @@ def numbers_stay_numbers() -> Iterator[None]:
         replacements.set(torch.Tensor, "__rdivmod__", _turned_divmod)
         for name, of_two, limit in (("max", torch.maximum, "min"), ("min", torch.minimum, "max")):
             replacements.set(builtins, name, _extreme(getattr(builtins, name), of_two, limit))
+        replacements.set(builtins, "len", _length(builtins.len))
         replace_operators(replacements)
         yield
