@@ -87,4 +87,19 @@ for opset in (9, 11, 17):
     case(x(2, 3, 8, 9), others=[(x(1, 3, 10, 6),)], dynamic_axes={"x": [0, 2, 3]}, opset_version=opset)(antialiased(opset))
 
 
+@case.forward(x(4, 6), how=("script",), others=[(x(7, 5),), (x(2, 3),)], dynamic_axes={"x": [0, 1]}, opset_version=11)
+def rows_that_are_cut_out(self, x):
+    """In a round its number is below that of all rounds, so each of these is one row, or two."""
+    rows: List[torch.Tensor] = []
+    for i in range(x.size(0)):
+        rows.append(x[i : i + 1] * 2)
+    columns: List[torch.Tensor] = []
+    for i in range(x.size(1) - 1):
+        columns.append(x[:, i : i + 2].sum(0))
+    later: List[torch.Tensor] = []
+    for i in range(1, x.size(0)):
+        later.append(x[i - 1 : i + 1])
+    return torch.cat(rows), torch.cat(columns), torch.cat(later, 1)
+
+
 test_program = case.test()

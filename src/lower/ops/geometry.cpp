@@ -96,6 +96,8 @@ Tensor SliceRange(Lowering& to, Tensor tensor, int64_t axis, Dim start, Dim end,
   const auto distance = to.AsConstant(to.Minus(end, start));
   const Expr size = taken.ranked() ? taken.size(axis).expr : Expr{};
   if (unit && distance && *distance >= 0 && size && !to.exprs().AsConstant(size) && size != tensor.size(axis).expr) {
+    if (to.exprs().RangeOf(start.expr).min >= 0 && to.exprs().RangeOf(to.Minus(tensor.size(axis), end).expr).min >= 0)  // it is within the tensor
+      return Sized(to, taken, WithSize(taken.sizes(), axis, to.Of(*distance)));
     const auto range = to.exprs().RangeOf(size);
     to.exprs().SetRange(size, {std::max<int64_t>(range.min, 0), std::min(range.max, *distance)});
   }

@@ -36,6 +36,25 @@ std::optional<int> FewRounds(const Val& trips) {
   return *count <= kMaxRoundsApart ? std::optional(static_cast<int>(*count)) : std::nullopt;
 }
 
+// In a round, its number is below that of all rounds: so `x[i:i + 1]` of a tensor with a row for each round is one row. Ranges are said of
+// sums as they come up, and what a slice compares is no more than these apart.
+void SayBelow(ExprPool& exprs, Expr round, Expr rounds) {
+  if (const auto count = exprs.AsConstant(rounds)) {
+    if (*count > 0 && *count < INT64_MAX) exprs.SetRange(round, {0, *count - 1});
+    return;
+  }
+  if (exprs.kind(rounds) == ExprKind::kMax && exprs.operands(rounds).size() == 2)  // of range(1, n): there are some
+    for (const size_t i : {size_t{0}, size_t{1}})
+      if (exprs.AsConstant(exprs.operands(rounds)[i]).value_or(1) <= 0) return SayBelow(exprs, round, exprs.operands(rounds)[1 - i]);
+  const Expr left = exprs.Sub(exprs.Sub(rounds, round), exprs.Constant(1));
+  for (const int64_t more : {0, 1, 2}) {
+    const Expr least = exprs.Add(left, exprs.Constant(more));
+    exprs.SetRange(least, {more, exprs.RangeOf(least).max});
+    const Expr most = exprs.Sub(exprs.Constant(0), least);
+    exprs.SetRange(most, {exprs.RangeOf(most).min, -more});
+  }
+}
+
 }  // namespace
 
 Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
@@ -172,6 +191,12 @@ Result<bool> Evaluator::WalkRound(const Node& node, Region& region, const Snapsh
 Result<ValueId> Evaluator::EnterRound(const Node& node, const Region& region) {
   const Block& block = *node.blocks[0];
   Type iteration = Type::OfInt(emitter_.FreshSize());
+  const Val rounds_in_all = ValueOf(node.inputs[0]);
+  if (const auto count = rounds_in_all.AsInt()) {
+    SayBelow(context().exprs(), iteration.contents->front(), context().exprs().Constant(*count));
+  } else if (const auto* number = rounds_in_all.As<NumberVal>(); number != nullptr && emitter_.TypeOf(number->id).contents) {
+    SayBelow(context().exprs(), iteration.contents->front(), emitter_.TypeOf(number->id).contents->front());
+  }
   const ValueId round = emitter_.AddBlockInput(std::move(iteration));
   emitter_.storages().AddRoundNumber(round, round, 0);
   Val index = NumberVal{round};
