@@ -17,7 +17,7 @@ struct InputSpec {
   InputKind kind;
   ValueId value;  // an input of the main block, or a constant with bytes
   Symbol name;    // of the placeholder
-  Symbol target;  // in the state_dict; empty for user inputs
+  Symbol target;  // in the state_dict; empty for user inputs, and constants that each run makes anew
   bool persistent = true;
   bool seems_read = false;  // to torch's exporter of TorchScript, which keeps it (script/inputs/kept_inputs.cpp)
 };

@@ -58,7 +58,8 @@ ProgramSummary Summarize(const Program& program) {
   for (const InputSpec& input : impl.inputs) {
     const Type& type = impl.graph.type(input.value);
     const bool user = input.kind == InputKind::kUser || input.kind == InputKind::kConstant;
-    ProgramSummary::Tensor tensor{std::string(context.Text(user ? input.name : input.target)), DtypeText(type), SizeTexts(exprs, type), std::string(KindText(input.kind)), {}};
+    const bool named = !user && input.target != Symbol{0};
+    ProgramSummary::Tensor tensor{std::string(context.Text(named ? input.target : input.name)), DtypeText(type), SizeTexts(exprs, type), std::string(KindText(input.kind)), {}};
     if (user) {
       for (Expr size : type.sizes)
         exprs.ForEachSymbol(size, [&](Expr symbol) {

@@ -73,7 +73,9 @@ Val Emitter::ConstantTensor(const Vals& numbers, int64_t dtype) {
     else std::memcpy(to, &single, sizeof single);
   }
   data.source = MakeBufferSource(std::move(bytes));
-  return TensorVal{AddTensor(data, InputKind::kConstantTensor, fmt::format("constant_{}", constants_++), false)};
+  const ValueId made = AddTensor(data, InputKind::kConstantTensor, fmt::format("constant_{}", constants_++), false);
+  program_.inputs.back().target = Symbol{0};  // each run makes it anew
+  return TensorVal{made};
 }
 
 // --- values that operators take ------------------------------------------------------------

@@ -219,7 +219,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
     if (node.kind == "prim::Constant") {
       const Constant* constant = node.Find("value");
       if (!node.outputs.empty())
-        Bind(node.outputs[0], constant != nullptr ? Import(*constant, node.outputs[0]->name) : Val(Nothing{}));
+        Bind(node.outputs[0], constant != nullptr ? Import(*constant, node.Find("made_by_run") == nullptr ? node.outputs[0]->name : "") : Val(Nothing{}));
       continue;
     }
     if (node.kind != "prim::If") {

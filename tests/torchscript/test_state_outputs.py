@@ -340,3 +340,42 @@ def test_an_export_leaves_a_script_as_it_was():
     flambeau.export(script, (X,), verify=True)
     assert not script.last.any()
     assert (script.calls, script.rows, script.seen) == (0, [], {"rows": 1})
+
+
+TABLE = torch.zeros(4)
+
+
+class FillsATableOfItsOwn(torch.nn.Module):
+    def forward(self, x):
+        table = torch.tensor([1.0, 0.0, -1.0, 2.0])
+        table[0] = x.sum()
+        table += 1
+        return x * table
+
+
+class FillsATableOfAll(torch.nn.Module):
+    def forward(self, x):
+        table = TABLE
+        table += x.sum(0)
+        return x * table
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+@pytest.mark.parametrize("state_outputs", [False, True])
+def test_a_table_that_each_run_makes_anew_is_no_state(how, state_outputs):
+    model = FillsATableOfItsOwn()
+    options = {"capture": "trace"} if how == "trace" else {}
+    program = flambeau.export(torch.jit.script(model) if how == "script" else model, (X,), state_outputs=state_outputs, **options)
+    assert len(program.outputs) == 1 and not any(each.kind == "ignored-mutation" for each in program.diagnostics)
+    for x in (X, X + 1):
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_that_stays_written_is_state():
+    try:
+        program = flambeau.export(FillsATableOfAll(), (X,), state_outputs=True, capture="trace")
+    finally:
+        TABLE.zero_()
+    assert len(program.outputs) == 2
+    torch.testing.assert_close(program(X)[1], X.sum(0))

@@ -90,6 +90,13 @@ class _TraceImport(GraphImport):
             value = self.trace.written.get(place_of(value), value)
         return super().constant(value, name)
 
+    def node_attributes(self, node: Any) -> dict[str, Any]:
+        attributes = super().node_attributes(node)
+        value = node.output().toIValue() if node.kind() == "prim::Constant" and self.trace.written else None
+        if isinstance(value, torch.Tensor) and value.layout is torch.strided and place_of(value) in self.trace.written:
+            attributes["made_by_run"] = 1
+        return attributes
+
     def node(self, node: Any) -> None:
         if not (self.trace.frozen or self.trace.rebound) or node != self.results:
             super().node(node)

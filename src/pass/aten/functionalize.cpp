@@ -45,6 +45,7 @@ void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink) {
   for (const OutputSpec& output : program.outputs)
     if (output.IsState()) known.insert(output.target);
   for (const InputSpec& input : program.inputs) {
+    if (input.kind == InputKind::kConstantTensor && input.target == Symbol{0}) continue;  // what is written to it ends with the run
     const std::string_view name = graph.context().Text(input.target == Symbol{0} ? input.name : input.target);
     if (input.kind != InputKind::kUser && known.contains(graph.context().Intern(name))) continue;
     const auto value = storages.Final(input.value, end, input.kind != InputKind::kUser);
