@@ -420,7 +420,7 @@ class GraphImport:
 
     @staticmethod
     def stack_trace(node: Any) -> str:
-        if node.kind() == FROZEN:
+        if node.hasAttribute("stack"):  # what Flambeau itself recorded
             return stack_trace(node.s("stack"))
         # Torch says nothing of where a trace unpacks a list: that is the call that made it.
         return stack_trace(node.sourceRange() or (node.inputsAt(0).node().sourceRange() if node.kind() == "prim::ListUnpack" else ""))

@@ -85,9 +85,15 @@ Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, Arguments argume
   return Vals{evaluator.List(std::move(sizes))};
 }
 
-Result<Vals> Stride(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Stride(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
+  const torchscript::Constant* example = node.Find("example");  // of a trace
+  const auto* number = example != nullptr ? std::get_if<int64_t>(&example->value) : nullptr;
+  if (number != nullptr && type->strides.size() != type->rank()) {
+    WarnOfExample(evaluator, fmt::format("holds the stride {}, of a tensor whose strides are not known", *number), "that stride is the same");
+    return Vals{*number};
+  }
   if (arguments.size() < 2 && type->strides.size() != type->rank()) {  // some only ask in case
     const auto unknown = std::make_shared<const std::string>("a stride of a tensor of which no strides were recorded, because ONNX's tensors have no strides");
     return Vals{evaluator.List(Vals(type->rank(), Undefined{unknown, true}))};

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..replaced_functions import Replacements, replaced_functions
 from .memos import calls_memo
 from .sizes import is_size
 
-__all__ = ["frozen_numbers"]
+__all__ = ["frozen_numbers", "stack_from"]
 
 _INTEGER = "aten::Int"
 """What the tracer makes of a size that it hands to an operator as a number."""
@@ -30,12 +31,12 @@ _TAKEN_AS_THEY_ARE = [
 """Functions of which the tracer records no size but those of lists."""
 
 
-def _stack() -> str:
-    """The frames around the call of what this module put there, as the tracer writes them beside its nodes: the innermost first."""
-    frame, lines = sys._getframe(3), []
+def stack_from(frame: types.FrameType | None) -> str:
+    """The frame and those around it, as the tracer writes them beside its nodes: the innermost first."""
+    lines = []
     while frame is not None:
         lines.append(f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}")
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return "\n".join(lines)
 
 
@@ -47,7 +48,7 @@ class _Asked:
 
     def add(self, size: torch.Tensor, called: bool) -> None:
         """`called`: by an operator."""
-        stack = _stack()
+        stack = stack_from(sys._getframe(2))
         if stack.startswith(torch._ops.__file__):  # a packet's call, which was noted, calls an overload
             return
         self.calls.setdefault((torch._C._get_value_trace(size).debugName(), stack.partition("\n")[0]), (FrozenNumber(size, stack), called))

@@ -38,6 +38,7 @@ from .functions import numbers_stay_numbers
 from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
 from .script_calls import sizes_in_script_calls
+from .strides import strides_of_sizes
 from .unrecorded_calls import recorded_calls
 from .untraced import untraced
 from .written_constants import constants_as_made
@@ -176,7 +177,7 @@ def _surroundings(model: torch.nn.Module) -> Iterator[Sequence[str]]:
     held = held_by(model, remembered=True)
     kept = kept_state(model, held)
     with exporting(), kept as changed, dense_state(held), dense_calls(), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), sizes_in_script_calls(), dynamic_types(), recorded_calls():
+        with dynamo_apart(), numbers_stay_numbers(), sizes_in_lists(), sizes_in_script_calls(), dynamic_types(), recorded_calls(), strides_of_sizes():
             yield changed
 
 

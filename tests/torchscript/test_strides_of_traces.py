@@ -1,0 +1,82 @@
+"""Strides that a traced model asks for, and numbers in their place."""
+
+import pytest
+import torch
+from checking import check
+from torch import nn
+
+import flambeau
+
+ANY = {"x": {0: "batch", 1: "rows", 2: "columns"}}
+
+
+class Overlapping(nn.Module):
+    """As in attention over a window: each block of rows, and half of the one after it."""
+
+    def forward(self, x):
+        blocks = x.view(x.size(0), x.size(1) // 4, 4, x.size(2))
+        sizes, strides = list(blocks.size()), list(blocks.stride())
+        sizes[1] = sizes[1] * 2 - 1
+        strides[1] = strides[1] // 2
+        return blocks.as_strided(size=sizes, stride=strides)
+
+
+class Diagonals(nn.Module):
+    """As relative positions are shifted."""
+
+    def forward(self, x):
+        batch, rows, columns = x.shape
+        strides = (x.stride(0), x.stride(1) - x.stride(-1), x.stride(dim=2))
+        return x.as_strided((batch, rows, columns - rows + 1), strides, storage_offset=x.stride(2) * (rows - 1))
+
+
+class OfViews(nn.Module):
+    def forward(self, x):
+        turned, every = x.transpose(1, 2), x[:, ::2]
+        spread = x[0].unsqueeze(0).expand(3, -1, -1)
+        return x.sum() + turned.stride(0) - 2 * turned.stride(2), x[0] * every.stride(1), x.new_zeros(spread.stride(1)), sum(spread.stride())
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+@pytest.mark.parametrize("model", [Overlapping(), Diagonals(), OfViews()], ids=lambda model: type(model).__name__)
+def test_strides_follow_sizes(model, how):
+    program = check(model, (torch.randn(2, 4, 8),), others=[(torch.randn(3, 8, 12),), (torch.randn(1, 4, 9),)], how=how, dynamic_axes=ANY)
+    assert not any(each.kind == "frozen-dimension" for each in program.diagnostics)
+
+
+def test_strides_of_models_with_scripts():
+    model = nn.Sequential(torch.jit.script(nn.ReLU()), Overlapping())
+    check(model, (torch.randn(2, 4, 8),), others=[(torch.randn(3, 8, 12),)], how="trace", dynamic_axes=ANY, input_names=["x"])
+
+
+
+def test_torchs_own_trace_holds_numbers():
+    x = torch.randn(2, 4, 8)
+    traced = torch.jit.trace(Overlapping(), (x,), check_trace=False)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"takes the strides \[32, 16, 8, 1\] of a tensor whose own depend on its sizes"):
+        program = flambeau.export(traced, (x,), dynamic_axes=ANY, input_names=["x"])
+    torch.testing.assert_close(program(x)[0], Overlapping()(x))
+
+
+class OfACopy(nn.Module):
+    def forward(self, x):
+        return x.transpose(1, 2).roll(1, 1).stride(0) + x
+
+
+def test_a_stride_that_nobody_knows_is_that_of_the_example():
+    """PyTorch's kernel chooses it."""
+    x = torch.randn(2, 4, 8)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"the trace holds the stride 32,[^$]*test_strides_of_traces.py"):
+        program = flambeau.export(OfACopy(), (x,), capture="trace", dynamic_axes=ANY, input_names=["x"])
+    torch.testing.assert_close(program(x)[0], OfACopy()(x))
+
+
+class Frames(nn.Module):
+    def forward(self, x):
+        return x.flatten().as_strided((x.numel() // 2 - 1, 4), (2, 1))
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_numbers_that_are_right_for_all_sizes(how):
+    program = check(Frames(), (torch.randn(2, 4, 8),), others=[(torch.randn(3, 2, 5),)], how=how, dynamic_axes=ANY)
+    assert not any(each.kind == "frozen-dimension" for each in program.diagnostics)
