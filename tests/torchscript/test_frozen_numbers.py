@@ -62,7 +62,7 @@ NUMBERS = {
     "groups": lambda x: torch.conv1d(x[None], torch.ones(3, 1, 1), groups=x.shape[0]),
     "an operator's list": lambda x: torch.ops.aten.roll(x, [x.shape[0] // 2], [0]),
     "a range": lambda x: x * torch.range(x.shape[0], 5).sum(),
-    "an adaptive pool": lambda x: F.adaptive_max_pool1d(x, x.shape[0]),
+    "a dilation": lambda x: F.conv_transpose1d(x[:, None], torch.ones(1, 1, 1), dilation=x.shape[0]),
 }
 PIECES = {
     "split": lambda x: sum(x.split(1)),
@@ -77,6 +77,15 @@ def test_a_model_that_holds_torchscript_is_warned_of_likewise(function):
     said = said_of(function, dynamic=[0], of=HoldsScript)
     assert sum("is right only where" in each and "test_frozen_numbers.py:" in each for each in said) == 1, said
     assert not any("is right only where" in each for each in said_of(function, dynamic=[1], of=HoldsScript))
+
+
+def pooled(x):
+    return F.adaptive_avg_pool2d(x[None], (None, 1)) * F.adaptive_max_pool2d(x[None], x.shape)
+
+
+@pytest.mark.parametrize("of", [Calls, HoldsScript])
+def test_sizes_in_lists_are_not_frozen(of):
+    assert not any("is right only where" in each for each in said_of(pooled, dynamic=[0, 1], of=of))
 
 
 FEWER_CHUNKS = {"three": (3, 4), "two": (2, 1), "as a size says": (lambda x: x.shape[1], 4)}

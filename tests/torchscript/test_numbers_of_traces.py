@@ -118,6 +118,9 @@ LISTS_OF_ONE_SIZE = {
     "avg_pool2d": lambda x: F.avg_pool2d(x[None, None], x.shape[0]),
     "lp_pool1d": lambda x: F.lp_pool1d(x[None], 2, x.shape[1]),
     "roll": lambda x: x.roll(x.shape[1] // 2, 1) + torch.roll(x, x.shape[0] // 2),
+    "adaptive_avg_pool1d": lambda x: F.adaptive_avg_pool1d(x, x.shape[1] // 2) + torch.adaptive_avg_pool1d(x, output_size=x.shape[1] // 2),
+    "adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x, x.shape[1] // 2) + torch.adaptive_max_pool1d(x, x.shape[1] // 2)[1],
+    "a module": lambda x: torch.nn.AdaptiveAvgPool1d(x.shape[1] // 2)(x),
 }
 
 

@@ -23,6 +23,8 @@ __all__ = ["frozen_numbers", "stack_from"]
 _INTEGER = "aten::Int"
 """What the tracer makes of a size that it hands to an operator as a number."""
 
+_LIST = "prim::ListConstruct"
+
 _TAKEN_AS_THEY_ARE = [
     *(("torch", f"conv{form}{dims}d") for form in ("", "_transpose") for dims in "123"),
     ("torch", "range"),
@@ -58,7 +60,10 @@ class _Asked:
         for (_, place), (number, called) in self.calls.items():
             users = [use.user for use in torch._C._get_value_trace(number.size).uses()]
             integers = itertools.chain.from_iterable(user.output().uses() for user in users if user.kind() == _INTEGER)
-            got = [*(use.user for use in integers), *(users if called else ())]
+            takers = [use.user for use in integers]
+            # Of lists the tracer does not say where they are made.
+            lists = itertools.chain.from_iterable(taker.output().uses() for taker in takers if taker.kind() == _LIST)
+            got = [*takers, *(use.user for use in lists), *(users if called else ())]
             if not any(place in user.sourceRange().splitlines() for user in got):
                 yield number
 

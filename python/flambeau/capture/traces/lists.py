@@ -19,7 +19,7 @@ _Call = Callable[..., Any]
 
 _MAX_POOLED = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 _AVERAGED = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-_LISTS = {"kernel_size", "stride", "padding", "dilation"}
+_LISTS = {"kernel_size", "stride", "padding", "dilation", "output_size"}
 
 
 def _listing(own: _Call, names: tuple[str, ...], count: int) -> _Call:
@@ -50,6 +50,8 @@ def _replacements() -> Iterator[tuple[Any, str, _Call]]:
             (F, f"avg_pool{dims}d", _AVERAGED),
         ):
             yield owner, name, _listing(getattr(owner, name), names, dims)
+    for owner, name in ((torch, "adaptive_avg_pool1d"), (F, "adaptive_avg_pool1d"), (torch, "adaptive_max_pool1d")):
+        yield owner, name, _listing(getattr(owner, name), ("output_size",), 1)
     for owner in (torch, torch.Tensor):
         yield owner, "roll", _rolling(owner.roll)
 
