@@ -6,6 +6,7 @@
 #include "lower/custom.h"
 #include "lower/registry.h"
 #include "script/builtins/builtins.h"
+#include "script/equivalents.h"
 #include "script/evaluator.h"
 #include "script/lists/columns.h"
 #include "script/lists/rows.h"
@@ -27,7 +28,7 @@ bool Evaluator::HasTranslation(const Node& node) const {
   const std::string name = OperatorName(node);
   const aten::Schema* schema = aten::FindSchema(name);
   // What writes has a pure counterpart, or not: functionalisation knows.
-  return custom_.Handles(name) || (schema != nullptr && (schema->has_writes() || lower::FindOp(name) != nullptr));
+  return custom_.Handles(name) || (schema != nullptr && (schema->has_writes() || lower::FindOp(name) != nullptr || aten::FindEquivalent(name)));
 }
 
 Result<Vals> Evaluator::Evaluate(const Node& node) {
@@ -176,7 +177,9 @@ Result<Vals> Evaluator::CallOnValues(const Node& node, std::span<const Val> argu
   const bool numbers = !settled.empty() && std::ranges::all_of(settled, &Val::IsNumber);
   if (numbers && IsOnNumbers(node)) return CallOnNumbers(node, settled);
   if (const auto condition = WhatDecides(node, settled)) return CallOnEachPath(node, *condition);
-  return emitter_.Call(OperatorName(node), settled, RecordedResults(node));
+  const std::string name = OperatorName(node);
+  const auto equivalent = custom_.Overrides(name) ? std::nullopt : aten::FindEquivalent(name);
+  return equivalent ? CallEquivalent(*this, *equivalent, name, settled) : emitter_.Call(name, settled, RecordedResults(node));
 }
 
 }  // namespace flambeau::script
