@@ -52,6 +52,7 @@ CASES = [
     literal(aten.embedding_renorm.default, 4 * B, ROWS[:2], 1.5, 2.0),
     literal(aten.linspace.Scalar_Tensor, -1, torch.tensor(2.5), 5),
     *[literal(op, 1.5, 7.0, *step) for op, step in ((aten.range.default, ()), (aten.range.step, (1.5,)))],
+    literal(aten.mkldnn_convolution.default, floats(2, 4, 5, 6), floats(6, 2, 3, 2), floats(6), [1, 0], [2, 1], [1, 2], 2),
     literal(aten.mkldnn_linear.default, A, floats(5, 4), floats(5), computed=F.linear),
     literal(aten.trapz.dx, A, dx=0.5, dim=1),
     literal(aten.trapz.x, B, floats(4).sort().values),

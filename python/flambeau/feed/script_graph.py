@@ -55,6 +55,9 @@ _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
 FROZEN = "flambeau::frozen"
 """Says of a number, which a trace has as a size, that Python counted by what it is in the example. Its attributes: that, and a place as text."""
 
+# Of torch.jit.optimize_for_inference: a weight as oneDNN lays it out.
+_ONEDNN_CONSTANT = "prim::ConstantMKLDNNTensor"
+
 # The most frequent of those that could have some.
 _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
 
@@ -140,6 +143,8 @@ def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
     Raises:
         CaptureError: Its bytes are not plain strided ones.
     """
+    if tensor.is_mkldnn:
+        tensor = tensor.to_dense()
     if tensor.layout is not torch.strided or tensor.is_quantized:
         raise CaptureError(f"the tensor '{name}' is no plain strided tensor; replace it with its dense, dequantized form")
     if has_no_bytes(tensor):
@@ -157,6 +162,14 @@ def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
         address=storage.data_ptr(),
         owner=storage,
     )
+
+
+def _name(value: Any, kind: str) -> str:
+    """What torch calls a value; a weight that became a constant has its name in the state_dict, which torch puts between words of its own."""
+    name: str = value.debugName()
+    if kind == _ONEDNN_CONSTANT:
+        name = name.removesuffix("_mkldnn")
+    return name.removeprefix("self.") if kind in (_ONEDNN_CONSTANT, "prim::Constant") else name
 
 
 class PythonFunctions(Protocol):
@@ -386,10 +399,10 @@ class GraphImport:
             key = unpacked.node().kind(), unpacked.debugName()
             self.unpacked[key] = len(outputs) if self.unpacked.get(key, len(outputs)) == len(outputs) else None
         handles = self.builder.add_node(
-            node.kind(),
+            "prim::Constant" if node.kind() == _ONEDNN_CONSTANT else node.kind(),
             _overload(node),
             [self.values[value.unique()] for value in _inputs(node)],
-            [(value.debugName(), self.type(value.type())) for value in outputs],
+            [(_name(value, node.kind()), self.type(value.type())) for value in outputs],
             self.node_attributes(node) | self.recorded(node, outputs),
             self.modules(node),
             self.stack_trace(node),
@@ -411,6 +424,8 @@ class GraphImport:
             if output.type().kind() in ("FunctionType", "NoneType"):
                 return {}
             return {"value": self.constant(output.toIValue(), output.debugName())}
+        if kind == _ONEDNN_CONSTANT:
+            return {"value": tensor_constant(node.t("value"), node.output().debugName())}
         if kind == "prim::ListUnpack":
             return {"recorded_run": 1} if self.own_run and has_pieces_of_example(node) else {}
         if kind == "prim::PythonOp":

@@ -14,7 +14,7 @@ Tensor Forward(Lowering& to, const Tensor& input, const Tensor& weight, const Op
   return Convolution(to, input, weight, bias, stride, padding, dilation, false, {}, groups);
 }
 
-// --- cuDNN and MIOpen -----------------------------------------------------------------
+// --- cuDNN, MIOpen and oneDNN ---------------------------------------------------------
 
 Tensor Cudnn(Lowering& to, Tensor self, Tensor weight, Dims padding, Dims stride, Dims dilation, Dim groups, Unused, Unused, Unused) {
   return Forward(to, self, weight, {}, stride, padding, dilation, groups);
@@ -30,6 +30,10 @@ Tensor Miopen(Lowering& to, Tensor self, Tensor weight, OptionalTensor bias, Dim
 Tensor MiopenTransposed(Lowering& to, Tensor self, Tensor weight, OptionalTensor bias, Dims padding, Dims output_padding,
                         Dims stride, Dims dilation, Dim groups, Unused, Unused) {
   return Convolution(to, self, weight, bias, stride, padding, dilation, true, output_padding, groups);
+}
+// Of torch.utils.mkldnn, which calls oneDNN's kernel by its name.
+Tensor OneDnn(Lowering& to, Tensor self, Tensor weight, OptionalTensor bias, Dims padding, Dims stride, Dims dilation, Dim groups) {
+  return Forward(to, self, weight, bias, stride, padding, dilation, groups);
 }
 Tensor WithRelu(Lowering& to, Tensor self, Tensor weight, OptionalTensor bias, Dims stride, Dims padding, Dims dilation, Dim groups) {
   return Relu(to, Forward(to, self, weight, bias, stride, padding, dilation, groups));
@@ -92,6 +96,8 @@ constexpr OpRow kRows[] = {
                          "deterministic) -> Tensor"),
     Op<Miopen>("aten::miopen_depthwise_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, "
                "SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic) -> Tensor"),
+    Op<OneDnn>("aten::mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] "
+               "dilation, SymInt groups) -> Tensor"),
     Op<Slow>("aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, "
              "1], SymInt[3] padding=[0, 0, 0]) -> Tensor"),
     Op<Slow>("aten::slow_conv3d_forward(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, "

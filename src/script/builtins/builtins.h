@@ -35,6 +35,7 @@ std::span<const BuiltinRow> InstanceBuiltins();            // instances.cpp: isi
 std::span<const BuiltinRow> JoiningBuiltins();             // joining.cpp: what makes one tensor of many
 std::span<const BuiltinRow> LetterBuiltins();              // letters.cpp: what text is made of
 std::span<const BuiltinRow> NumberBuiltins();              // numbers.cpp: functions of Python's math
+std::span<const BuiltinRow> OneDnnBuiltins();              // onednn.cpp: what torch.jit.optimize_for_inference leaves
 std::span<const BuiltinRow> PlaceBuiltins();               // places.cpp: where tensors are in memory
 std::span<const BuiltinRow> PrepackedBuiltins();           // prepacked.cpp: prepacked::*, of mobile archives
 std::span<const BuiltinRow> QuantizedBuiltins();           // quantized.cpp: quantized::*
