@@ -2,6 +2,7 @@
 
 import copy
 import io
+import warnings
 from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 import flambeau
@@ -225,6 +226,23 @@ def test_an_unused_input_is_none(how):
         SizesOnly(), (x(3, 4), x(2)), how=how, input_names=names, dynamic_axes={"a": {0: "batch"}}, others=[(x(5, 4), x(2))]
     )
     assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+class Second(nn.Module):
+    def forward(self, x, y):
+        return y * 2
+
+
+@HOW
+@pytest.mark.parametrize("names", [["a", "b"], ["a"], []], ids=str)
+def test_an_input_that_is_left_out_is_warned_of_where_it_was_named(how, names):
+    model = torch.jit.script(Second()) if how == "script" else Second()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, (x(3, 4), x(2)), dynamo=False, input_names=names)
+    assert len(program.inputs) == 1
+    said = [str(each.message) for each in said if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    assert ["nothing reads 'a':" in each for each in said] == [True] * bool(names)
 
 
 class LikeAnother(nn.Module):
