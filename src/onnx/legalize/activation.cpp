@@ -15,10 +15,12 @@ Results ErfByExponential(Builder& to, const Request& request) {
   return {{to.CastTo(ErfOfDouble(to, to.CastTo(x, DType::kFloat64)), x.dtype())}};
 }
 
-// gelu(x) = x/2 · (1 + erf(x/√2)), or with tanh.
+// gelu(x) = x/2 · (1 + erf(x/√2)), or with tanh. Of negative numbers the sum keeps few digits: halves would lose all of them.
 Results DecomposeGelu(Builder& to, const Request& request) {
-  const Tensor x = request.operands[0];
   if (to.Has("Gelu") && !LacksKernelOfDouble(to, request)) return std::nullopt;
+  const DType dtype = request.operands[0].dtype();
+  const bool half = dtype == DType::kFloat16 || dtype == DType::kBfloat16;
+  const Tensor x = half ? to.CastTo(request.operands[0], DType::kFloat32) : request.operands[0];
   auto constant = [&](double value) { return to.ConstantOf(value, x.dtype()); };
   Tensor inner;
   if (request.Text("approximate", "none") == "tanh") {
@@ -27,7 +29,7 @@ Results DecomposeGelu(Builder& to, const Request& request) {
   } else {
     inner = to.Erf(to.Div(x, constant(std::sqrt(2.0))));
   }
-  return {{to.Mul(to.Mul(x, to.Add(inner, constant(1))), constant(0.5))}};
+  return {{to.CastTo(to.Mul(to.Mul(x, to.Add(inner, constant(1))), constant(0.5)), dtype)}};
 }
 
 Results DecomposeSwish(Builder& to, const Request& request) {
