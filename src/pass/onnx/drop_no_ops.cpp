@@ -23,13 +23,31 @@ bool DropDropout(Editor& to, NodeId node) {
   return Forward(to, node);
 }
 
+// Of two casts around what moves no element, there and back: sizes are compared in one dimension, and branches want none.
+bool DropCastsAround(Editor& to, NodeId node) {
+  const Graph& graph = to.graph();
+  const ValueId from = graph.operand(node, 0), result = graph.result(node);
+  NodeId layout;
+  for (const std::string_view op : {"Squeeze", "Unsqueeze", "Reshape"})
+    if (!layout) layout = to.Producer(from, op);
+  if (!layout || !to.HasOneUse(from)) return false;
+  const NodeId inner = to.Producer(graph.operand(layout, 0), "Cast");
+  if (!inner) return false;
+  const ValueId origin = graph.operand(inner, 0);
+  if (to.type(origin).dtype != to.type(result).dtype || !IsLossless(to.type(origin).dtype, to.type(from).dtype)) return false;
+  std::vector<ValueId> operands = graph.operands(layout);
+  operands[0] = origin;
+  const NodeId moved = to.InsertNode(layout, graph.op(layout), operands, graph[layout].attributes);
+  return to.Replace(result, graph.result(moved));
+}
+
 bool DropCast(Editor& to, NodeId node) {
   const Graph& graph = to.graph();
   const ValueId from = graph.operand(node, 0), result = graph.result(node);
   if (to.type(from).is_tensor() && to.type(from).dtype == to.type(result).dtype) return Forward(to, node);
   // A Cast that loses nothing, in front.
   const NodeId inner = to.Producer(from, "Cast");
-  if (!inner) return false;
+  if (!inner) return DropCastsAround(to, node);
   const ValueId origin = graph.operand(inner, 0);
   if (!IsLossless(to.type(origin).dtype, to.type(from).dtype)) return false;
   to.SetOperand(node, 0, origin);

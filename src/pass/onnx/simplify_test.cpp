@@ -39,6 +39,25 @@ TEST(DropNoOps, CastsThatLoseStay) {
 )");
 }
 
+TEST(DropNoOps, CastsAroundWhatMovesNothingGo) {
+  EXPECT_EQ(Simplified(R"(graph(%x: i64[1], %y: i64[1]) {
+  const %axes: i64[1] = [0]
+  %a: bool[1] = Less(%x, %y)
+  %b: i64[1] = Cast(%a, to=7)
+  %c: i64[] = Squeeze(%b, %axes)
+  %z: bool[] = Cast(%c, to=9)
+  return %z
+}
+)"),
+            R"(graph(%x: i64[1], %y: i64[1]) {
+  const %axes: i64[1] = [0]
+  %a: bool[1] = Less(%x, %y)
+  %z: bool[] = Squeeze(%a, %axes)
+  return %z
+}
+)");
+}
+
 TEST(DropNoOps, OutputsKeepNames) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[4]) {
   %a: f32[4] = Relu(%x)
