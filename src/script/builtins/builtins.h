@@ -44,7 +44,9 @@ std::span<const BuiltinRow> QuantizedNumberBuiltins();     // quantized_numbers.
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // quantized_recurrent.cpp
 std::span<const BuiltinRow> QuantizedTensorBuiltins();     // quantized_tensors.cpp: what makes quantized tensors
 std::span<const BuiltinRow> RangeBuiltins();               // ranges.cpp: range()
+std::span<const BuiltinRow> ResizingBuiltins();            // resizing.cpp: images of other sizes
 std::span<const BuiltinRow> SearchBuiltins();              // search.cpp: what is asked of all elements of a list
+std::span<const BuiltinRow> SplittingBuiltins();           // splitting.cpp: what makes many tensors of one
 std::span<const BuiltinRow> TensorBuiltins();              // tensors.cpp: what Python asks of tensors
 std::span<const BuiltinRow> TextBuiltins();                // text.cpp: methods of text
 std::span<const BuiltinRow> TraceBuiltins();               // traces.cpp: what the record of a run made numbers of
@@ -52,6 +54,8 @@ std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: consta
 std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
 
 // --- what they share ---------------------------------------------------------
+// The type of a tensor whose rank is known; null with an error of others.
+const Type* RankedType(Evaluator& evaluator, const Val& value);
 // Calls the function with flags that are known, on each path where paths decide them.
 template <Builtin kFunction>
 Result<Vals> OfKnownFlags(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments) {

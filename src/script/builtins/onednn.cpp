@@ -1,4 +1,7 @@
 // What torch.jit.optimize_for_inference leaves: operators over tensors that lie as oneDNN wants them. Their elements are those of dense ones.
+#include <algorithm>
+#include <vector>
+
 #include "script/builtins/builtins.h"
 #include "script/quantized.h"
 
@@ -11,6 +14,7 @@ namespace {
 struct Operator {
   std::string_view kind, op;
 };
+// Those that take what the operator of dense tensors takes.
 constexpr Operator kOperators[] = {
     {"prim::MKLDNNClamp", "aten::clamp"},
     {"prim::MKLDNNClamp_", "aten::clamp_"},
@@ -73,26 +77,18 @@ Result<Vals> ToOneDnn(Evaluator& evaluator, const Node&, Arguments arguments) {
   return evaluator.emit().Call("aten::to.dtype", {arguments[0], dtype, false, true, Nothing{}});
 }
 
-constexpr BuiltinRow kRows[] = {
-    {"aten::to_mkldnn", &ToOneDnn},
-    {"prim::BroadcastMKLDNNTensors", &Broadcast},
-    {"prim::MKLDNNClamp", &AsDense},
-    {"prim::MKLDNNClamp_", &AsDense},
-    {"prim::MKLDNNHardSigmoid", &AsDense},
-    {"prim::MKLDNNHardSigmoid_", &AsDense},
-    {"prim::MKLDNNHardSwish", &AsDense},
-    {"prim::MKLDNNHardSwish_", &AsDense},
-    {"prim::MKLDNNHardTanh", &AsDense},
-    {"prim::MKLDNNHardTanh_", &AsDense},
-    {"prim::MKLDNNLayerNorm", &AsDense},
-    {"prim::MKLDNNLayerNorm_", &LayerNormInPlace},
-    {"prim::MKLDNNScalarMul", &AsDense},
-    {"prim::MKLDNNScalarMul_", &AsDense},
-    {"prim::mkldnn_convolution", &Convolution},
-};
-
 }  // namespace
 
-std::span<const BuiltinRow> OneDnnBuiltins() { return kRows; }
+std::span<const BuiltinRow> OneDnnBuiltins() {
+  static const auto* rows = [] {
+    auto* all = new std::vector<BuiltinRow>{{"aten::to_mkldnn", &ToOneDnn},
+                                            {"prim::BroadcastMKLDNNTensors", &Broadcast},
+                                            {"prim::MKLDNNLayerNorm_", &LayerNormInPlace},
+                                            {"prim::mkldnn_convolution", &Convolution}};
+    for (const Operator& each : kOperators) all->push_back({each.kind, &AsDense});
+    return all;
+  }();
+  return *rows;
+}
 
 }  // namespace flambeau::script

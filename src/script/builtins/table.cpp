@@ -107,7 +107,7 @@ const BuiltinRow* FindBuiltinRow(std::string_view kind) {
     for (const Table& table : {Table{ValueBuiltins(), kTakesOptionals}, Table{IdentityBuiltins(), kTakesOptionals}, Table{ContextBuiltins(), kTakesOptionals},
                                Table{InstanceBuiltins(), kTakesOptionals}, Table{ContainerBuiltins(), kTakesOptionals}, Table{TextBuiltins(), kReadsText},
                                Table{LetterBuiltins(), kReadsText}, Table{FormattingBuiltins()}, Table{NumberBuiltins()}, Table{RangeBuiltins()},
-                               Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
+                               Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{SplittingBuiltins()}, Table{ResizingBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
                                Table{DtypeBuiltins()}, Table{EinsumBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
                                Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{QuantizedNumberBuiltins()},
                                Table{PrepackedBuiltins()}, Table{OneDnnBuiltins()}})

@@ -1,0 +1,131 @@
+// Images of other sizes: interpolated, and padded.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/builtins/builtins.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+// What an image's dimensions are by these factors: torch before 1.6 resized to whole sizes, not by the factors.
+Result<Val> SizesByFactors(Evaluator& evaluator, const Val& image, const Vals& factors) {
+  Emitter& emit = evaluator.emit();
+  Vals sizes;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    FLAMBEAU_TRY(const Val size, emit.Call1("aten::sym_size.int", {image, static_cast<int64_t>(i + 2)}));
+    FLAMBEAU_TRY(const Val product, emit.Call1("_operator::mul", {size, factors[i]}));
+    FLAMBEAU_TRY(Val whole, emit.Call1("math::floor", {product}));
+    sizes.push_back(std::move(whole));
+  }
+  return evaluator.List(std::move(sizes));
+}
+
+// (x, size, scale_factor, mode, align_corners), or the first three for the nearest pixel, as archives before torch 1.5 call it: by the
+// number of dimensions and the mode it is one of several operators.
+Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  const Val nearest = std::string("nearest");
+  const auto* mode = (arguments.size() > 3 ? arguments[3] : nearest).As<std::string>();
+  if (type == nullptr) return kFailure;
+  const size_t dims = type->rank() < 2 ? 0 : type->rank() - 2;
+  if (mode == nullptr || dims < 1 || dims > 3) return evaluator.Unsupported("interpolates a tensor of so many dimensions, or in a mode that is not known");
+  auto each_dim = [&](const Val& value) {  // a number stands for all dimensions
+    const auto* list = value.As<ListVal>();
+    return list != nullptr ? evaluator.heap()[list->cell].elements : Vals(dims, value);
+  };
+  Emitter& emit = evaluator.emit();
+  Val size = evaluator.List(each_dim(arguments[1]));
+  if (arguments[1].Is<Nothing>()) {
+    const Vals factors = each_dim(arguments[2]);
+    if (factors.size() != dims || !std::ranges::all_of(factors, &Val::IsNumber))
+      return evaluator.Unsupported("interpolates to no known size");
+    FLAMBEAU_TRY(size, SizesByFactors(evaluator, arguments[0], factors));
+  }
+  if (*mode == "area") {
+    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
+    return Vals{std::move(result)};
+  }
+  const bool aligned = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
+  if (*mode == "nearest") {
+    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, Nothing{}}));
+    return Vals{std::move(result)};
+  }
+  static constexpr std::pair<std::string_view, size_t> kModes[] = {{"linear", 1}, {"bilinear", 2}, {"bicubic", 2}, {"trilinear", 3}};
+  for (const auto& [name, of] : kModes)
+    if (*mode == name && dims == of) {
+      FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_{}{}d.vec", name, dims), {arguments[0], size, aligned, Nothing{}}));
+      return Vals{std::move(result)};
+    }
+  return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
+}
+
+// (x, size, scale_factor)
+Result<Vals> UpsampleBilinear(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Val named[] = {arguments[0], arguments[1], arguments[2], std::string("bilinear"), int64_t{1}};
+  return Interpolate(evaluator, node, named);
+}
+
+// upsample_<mode><dimensions>d.vec(x, size, [align_corners], factors): the operators take factors that are known now,
+// and onnxruntime resizes float64 by such ones only.
+Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const auto* list = node.overload == "vec" ? arguments.back().As<ListVal>() : nullptr;
+  const Vals factors = list != nullptr ? evaluator.heap()[list->cell].elements : Vals();
+  const auto* image = arguments[0].As<TensorVal>();
+  if (!arguments[1].Is<Nothing>() || std::ranges::none_of(factors, &Val::Is<NumberVal>) || image == nullptr ||
+      evaluator.TypeOf(*image).dtype == DType::kFloat64)
+    return evaluator.CallOperator(node, arguments);
+  std::string_view mode = node.kind;
+  mode.remove_prefix(mode.find("upsample_") + std::string_view("upsample_").size());
+  mode.remove_suffix(2);
+  const bool aligned = arguments.size() > 3 && arguments[2].AsInt().value_or(0) != 0;
+  FLAMBEAU_TRY(const Val tensor, evaluator.emit().NumbersTensor(factors));
+  return evaluator.emit().Call("flambeau::resize_by_factors", {arguments[0], tensor, std::string(mode), aligned});
+}
+
+// By a list of which only the run knows how long it is: what it lacks, of the tensor's first dimensions, is 0.
+constexpr std::string_view kPad = R"py(def pad(x: Tensor, widths: List[int], value: Optional[float]) -> Tensor:
+  all = annotate(List[int], [])
+  for i in range(torch.mul(2, torch.dim(x))):
+    if torch.lt(i, torch.len(widths)):
+      width = widths[i]
+    else:
+      width = 0
+    _0 = torch.append(all, width)
+  return torch.pad(x, all, "constant", value)
+)py";
+
+Result<Vals> Pad(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* widths = arguments.size() > 1 ? ListOf(arguments[1], evaluator.heap()) : nullptr;
+  if (widths == nullptr || !widths->sequence) return evaluator.CallOperator(node, arguments);
+  const auto* mode = arguments.size() > 2 ? arguments[2].As<std::string>() : nullptr;
+  if (mode != nullptr && *mode != "constant") return evaluator.CallOperator(node, arguments);  // others pad as many dimensions as they are told
+  return evaluator.CallLibrary(kPad, "pad", Vals{arguments[0], arguments[1], arguments.size() > 3 ? arguments[3] : Val(Nothing{})});
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::__interpolate", &OfKnownFlags<&Interpolate>},
+    {"aten::__upsample", &OfKnownFlags<&Interpolate>},
+    {"aten::__upsample_bilinear", &OfKnownFlags<&UpsampleBilinear>},
+    {"aten::__upsample_nearest", &OfKnownFlags<&Interpolate>},
+    {"aten::_upsample_nearest_exact1d", &OfKnownFlags<&Upsample>},
+    {"aten::_upsample_nearest_exact2d", &OfKnownFlags<&Upsample>},
+    {"aten::_upsample_nearest_exact3d", &OfKnownFlags<&Upsample>},
+    {"aten::pad", &Pad},
+    {"aten::upsample_bicubic2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_bilinear2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_linear1d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest1d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest2d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_nearest3d", &OfKnownFlags<&Upsample>},
+    {"aten::upsample_trilinear3d", &OfKnownFlags<&Upsample>},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> ResizingBuiltins() { return kRows; }
+
+}  // namespace flambeau::script
