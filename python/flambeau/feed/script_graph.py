@@ -16,38 +16,15 @@ from ..errors import CaptureError
 from . import enums
 from .exported_program import DTYPES
 from .foreign_objects import Place
+from .module_paths import full_paths, module_steps
 from .recorded_pieces import has_pieces_of_example
+from .script_types import class_name_of, holds_objects, kind_of, parts_of, recorded_type
 from .weights import has_no_bytes
 from .written_rows import drops_rows_of_example
 
-__all__ = ["FROZEN", "GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type", "stack_trace"]
+__all__ = ["FROZEN", "GraphImport", "PythonFunctions", "attribute_kind", "import_graph", "stack_trace"]
 
 _KINDS = {"c": "fs", "cs": "c", "fs": "cs"}
-
-_TYPE_KINDS = {
-    "TensorType": "Tensor",
-    "IntType": "int",
-    "FloatType": "float",
-    "BoolType": "bool",
-    "ComplexType": "complex",
-    "NumberType": "number",
-    "StringType": "str",
-    "DeviceObjType": "Device",
-    "NoneType": "None",
-    "OptionalType": "Optional",
-    "ListType": "List",
-    "AnyListType": "List",
-    "DictType": "Dict",
-    "TupleType": "Tuple",
-    "AnyTupleType": "Tuple",
-    "UnionType": "Union",
-    "FutureType": "Future",
-    "ClassType": "Class",
-    "InterfaceType": "Interface",
-    "EnumType": "Enum",
-    "GeneratorType": "Generator",
-    "FunctionType": "Function",
-}
 
 # Operators of these are in the engine's table, or nowhere.
 _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
@@ -66,55 +43,6 @@ _CAPTURE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "capture", "
 _TRACER = f"{os.path.join(_CAPTURE, 'traces', 'tracing.py')}("
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
-_HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
-# What torch calls the class of a function that was inlined, and the path of a method that another of the same module calls.
-_FUNCTION, _SELF = "UNKNOWN_TYPE", "SELF"
-
-
-def module_steps(hierarchy: str) -> list[tuple[str, str]]:
-    """(name in its parent, class) of each module in the hierarchy of a node of an inlined graph, outermost first: "layers(Sequential).0(Linear)"."""
-    frames = _HIERARCHY.finditer(hierarchy)
-    steps = [(frame["path"].lstrip("."), frame["type"]) for frame in frames]
-    return [(name, class_name) for name, class_name in steps if class_name != _FUNCTION and name != _SELF]
-
-
-def full_paths(module: torch.nn.Module | None) -> dict[str, str]:
-    """Paths of modules by what a graph's steps make of them: these leave out ModuleLists, which nobody calls. Ambiguous ones are missing."""
-    found: dict[str, str] = {}
-    ambiguous, uncalled = set(), set()
-    for path, each in module.named_modules(remove_duplicate=False) if module is not None else ():
-        if getattr(each, "original_name", type(each).__name__) in ("ModuleList", "ModuleDict"):
-            uncalled.add(path)
-        steps = path.split(".")
-        short = ".".join(step for i, step in enumerate(steps, 1) if ".".join(steps[:i]) not in uncalled)
-        if path not in uncalled and found.setdefault(short, path) != path:
-            ambiguous.add(short)
-    return {short: path for short, path in found.items() if short not in ambiguous}
-
-
-def _elements(type_: Any) -> list[Any]:
-    kind = type_.kind()
-    if kind in ("OptionalType", "ListType", "FutureType"):
-        return [type_.getElementType()]
-    if kind == "DictType":
-        return [type_.getKeyType(), type_.getValueType()]
-    if kind == "TupleType":
-        return type_.elements()
-    if kind == "UnionType":
-        return type_.containedTypes()
-    return []
-
-
-def _class_name(type_: Any, kind: str) -> str:
-    """Of a class, an enum or a named tuple."""
-    if kind == "Class":
-        return type_.qualified_name()
-    text = str(type_)
-    return enums.class_name(text) if kind == "Enum" or (kind == "Tuple" and text.startswith("__torch__.")) else ""
-
-
-def _holds_objects(type_: Any) -> bool:
-    return type_.kind() == "ClassType" or any(_holds_objects(each) for each in _elements(type_))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -242,8 +170,7 @@ class GraphImport:
     def type(self, type_: Any) -> int:
         text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
         if text not in self.types:
-            kind = _TYPE_KINDS.get(type_.kind(), "Any")
-            self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], _class_name(type_, kind))
+            self.types[text] = self.builder.add_type(kind_of(type_), [self.type(each) for each in parts_of(type_)], class_name_of(type_))
         return self.types[text]
 
     def object(self, value: Any, path: str) -> _engine.ScriptObject:
@@ -275,8 +202,8 @@ class GraphImport:
 
     def foreign(self, place: Place, type_: Any, path: str) -> Any:
         """What may be, or hold, objects of classes that Python lacks."""
-        kind, inner = type_.kind(), _elements(type_)
-        if not _holds_objects(type_):
+        kind, inner = type_.kind(), parts_of(type_)
+        if not holds_objects(type_):
             return self.constant(place.value(), path)
         if kind == "ClassType":
             handle = self.add_instance(type_.qualified_name(), path)
@@ -489,16 +416,6 @@ def attribute_kind(node: Any, name: str) -> str:
     """The name of the accessor of a node's attribute; torch calls lists of floats "c", as it lists its names in another order."""
     kind: str = node.kindOf(name)
     return _KINDS.get(kind, kind)
-
-
-def recorded_type(type_: Any) -> list[int] | None:
-    """A traced tensor's type as the engine takes it: its dtype and sizes; None if they are not all known.
-
-    A quantized tensor has no type there.
-    """
-    if not isinstance(type_, torch._C.TensorType) or type_.dtype() not in DTYPES or type_.sizes() is None:
-        return None
-    return [DTYPES[type_.dtype()], *type_.sizes()]
 
 
 # torch makes iterators slowly: of the graph of a model, that would be half of the walk.

@@ -13,7 +13,8 @@ from .. import _engine
 from ..capture.traces.autograd_functions import traced_alone
 from ..errors import CaptureError
 from ..feed.exported_program import DTYPES
-from ..feed.script_graph import attribute_kind, recorded_type
+from ..feed.script_graph import attribute_kind
+from ..feed.script_types import recorded_type
 from ._enums import OperatorExportTypes
 from ._export_types import fallback_of, translators_of
 from ._symbolic import SymbolicFunctions

@@ -13,7 +13,7 @@ import torch
 
 from .. import _engine
 from ..errors import OnnxExporterError
-from ..feed.script_graph import full_paths, module_steps
+from ..feed.module_paths import full_paths, module_steps
 from ..script_graphs import inlined, recorded_within, without_module
 from .comparison import differently, not_computed
 from .file_nodes import Call, all_nodes, calls_of, graphs_of, pure, values_of_calls
