@@ -118,6 +118,7 @@ Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("the program has {} inputs, {} are given", main.inputs.size(), inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) Bind(main.inputs[i], inputs[i]);
   returned_ = OnlyReturned(source_);
+  last_ = LastNodes(source_);
   FLAMBEAU_TRY(Vals outputs, EvaluateBlock(main));
   if (sink_.HasErrors()) return kFailure;
   return outputs;

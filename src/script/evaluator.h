@@ -38,10 +38,10 @@ class Evaluator {
             int opset, const Apart& apart, Library& library);
   // Assume a round of each peeled loop that counts sizes of inputs.
   void AssumeRounds() { assumes_rounds_ = true; }
-  // Squeezes assume that sizes which data decides are not 1.
-  void AskNoData() { asks_data_ = false; }
+  // Squeezes assume that sizes which data decides, and others where few nodes follow, are not 1.
+  void AskNoSizes() { asks_sizes_ = false; }
   // Whether a squeeze depended on such a size.
-  bool asked_data() const { return asked_data_; }
+  bool asked_sizes() const { return asked_sizes_; }
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
@@ -223,6 +223,7 @@ class Evaluator {
   EnumMembers enum_members_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
+  std::unordered_set<const Node*> last_;                    // of the main block
   NumberStandIns number_stand_ins_;
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   AddedNodes added_;
@@ -239,7 +240,7 @@ class Evaluator {
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
   Apart uncarried_;
-  bool asks_data_ = true, asked_data_ = false;
+  bool asks_sizes_ = true, asked_sizes_ = false;
   bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
   // What ends the path at hand.
   struct Raised {

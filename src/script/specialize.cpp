@@ -18,13 +18,13 @@ namespace {
 struct Doubts {
   std::vector<const torchscript::Node*> lossy, guessed;
   Evaluator::Apart uncarried;
-  bool asked_data = false;
+  bool asked_sizes = false;
 };
 
 // What a walk takes for granted.
 struct Assumptions {
   bool rounds = false;   // that loops over the sizes of inputs have one
-  bool data = false;     // that sizes which data decides are not 1 where they are squeezed
+  bool sizes = false;    // that those which a squeeze may ask for when the model runs are not 1
   bool nothing = false;  // that torch.zeros(0) stands for no rows
 };
 
@@ -40,7 +40,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart, library);
   if (assumptions.rounds) evaluator.AssumeRounds();
-  if (assumptions.data) evaluator.AskNoData();
+  if (assumptions.sizes) evaluator.AskNoSizes();
   if (assumptions.nothing) evaluator.emit().TakeNothingForRows();
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
@@ -63,7 +63,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);
-  doubts = {evaluator.lossy(), evaluator.guessed(), evaluator.uncarried(), evaluator.asked_data()};
+  doubts = {evaluator.lossy(), evaluator.guessed(), evaluator.uncarried(), evaluator.asked_sizes()};
   if (!results || sink.HasErrors()) return kFailure;
 
   Outputs outputs(evaluator, *program);
@@ -149,7 +149,7 @@ Result<Program> AssumingRounds(const torchscript::Graph& graph, std::span<const 
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink, Assumptions assumptions) {
   Library library;  // of all attempts: what one tells of nodes, the next is told
-  bool asked_data = false;
+  bool asked_sizes = false;
   Evaluator::Apart apart;
   std::optional<Program> vague;
   std::vector<Diagnostic> of_vague, of_last, of_kept_rounds;
@@ -157,7 +157,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
     Sink trial;
     Doubts doubts;
     auto program = Attempt(graph, inputs, options, trial, apart, library, assumptions, doubts);
-    asked_data |= doubts.asked_data;
+    asked_sizes |= doubts.asked_sizes;
     of_last = trial.Take();
     if (!of_kept_rounds.empty() && HasKind(of_last, DiagnosticKind::kLimitExceeded)) of_last = of_kept_rounds;
     const torchscript::Node* next = LastIn(doubts.lossy, apart);
@@ -185,7 +185,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   }
   if (auto program = AssumingRounds(graph, inputs, options, sink, apart, library, assumptions)) return program;
   std::optional<Assumptions> more;
-  if (asked_data && !assumptions.data) more = {.data = true, .nothing = assumptions.nothing};  // its paths may not go on alike
+  if (asked_sizes && !assumptions.sizes) more = {.sizes = true, .nothing = assumptions.nothing};  // its paths may not go on alike
   else if (HasKind(of_last, DiagnosticKind::kMissingInformation) && !assumptions.nothing) more = {.nothing = true};
   if (more) {
     Sink trial;

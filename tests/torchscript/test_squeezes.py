@@ -1,9 +1,10 @@
-"""Squeezes of sizes that data, or several dimensions of an input, decide: the rank is what PyTorch gives."""
+"""Squeezes of sizes that data, or dimensions of an input, decide: the rank is what PyTorch gives."""
 
 import warnings
 
 import pytest
 import torch
+from checking import Calls, compare
 
 import flambeau
 
@@ -67,6 +68,41 @@ def test_several_dimensions_of_an_input_may_go(function, example):
     for sizes in ((4, 2, 3), (1, 2, 3), (4, 1, 3), (1, 1, 3)):
         x = torch.rand(sizes)
         torch.testing.assert_close(program(x)[0], function(x))
+
+
+def and_one_more(x):
+    return x.squeeze(-2) + 1
+
+
+def written_after(x):
+    y = x.squeeze(1)
+    y.add_(1)
+    return y.relu(), x
+
+
+def by_its_rank(x):
+    rows = x.squeeze(1)
+    return rows.reshape(rows.size(0), -1).sum(-1) * rows.dim()
+
+
+def only_where_it_stays(x):
+    """With a size of 1 PyTorch raises, too."""
+    return x.squeeze(0).transpose(1, 2)
+
+
+FEW_FOLLOW = [(function, how) for function in (and_one_more, written_after, only_where_it_stays) for how in ("script", "trace")]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize(("function", "how"), [*FEW_FOLLOW, (by_its_rank, "script")])  # a trace has the example's rank as a number
+def test_few_nodes_follow(function, how, rows):
+    """It is decided when the model runs, whatever size the example has."""
+    model, stays = Calls(function), function is only_where_it_stays
+    x = torch.randn(3, 3 if stays else rows, 4)
+    made = torch.jit.script(function) if how == "script" else model
+    program = flambeau.export(made, (x,), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False, verbose=False)
+    for sizes in [(3, 2, 4), (4, 3, 4), *([] if stays else [(2, 1, 4)])]:
+        compare(model, program, (torch.randn(sizes),))
 
 
 def test_what_is_taken_for_granted_is_warned_of():

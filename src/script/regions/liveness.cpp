@@ -112,4 +112,16 @@ std::unordered_set<const Value*> OnlyReturned(const torchscript::Graph& source) 
   return returned;
 }
 
+std::unordered_set<const Node*> LastNodes(const torchscript::Graph& source) {
+  constexpr int kMost = 16;
+  std::unordered_set<const Node*> last;
+  int following = 0;
+  for (const Node* node : std::views::reverse(source.main->nodes)) {
+    if (node->kind == "prim::Constant") continue;
+    if (!node->blocks.empty() || following++ > kMost) break;
+    last.insert(node);
+  }
+  return last;
+}
+
 }  // namespace flambeau::script

@@ -14,6 +14,10 @@ std::unordered_set<const torchscript::Value*> LiveValues(const torchscript::Grap
 // The values that are outputs of the program, or parts of these, and nothing else.
 std::unordered_set<const torchscript::Value*> OnlyReturned(const torchscript::Graph& source);
 
+// The nodes of the program after which few others follow, no branches or loops among them: what is walked on two paths from there
+// to the end takes little room.
+std::unordered_set<const torchscript::Node*> LastNodes(const torchscript::Graph& source);
+
 // Whether it writes somewhere, as far as models go: texts and warnings do not count.
 bool HasEffect(const torchscript::Node& node);
 

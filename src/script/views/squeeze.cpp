@@ -62,8 +62,8 @@ bool Evaluator::Squeeze::IsOneAtMost(Expr size) const {
 }
 
 // The axes of which it is decided when the model runs whether they go, from the last to the first; none where sizes are
-// known, or are none that the capture had as 1, that an If around asked for, or that data decides, and more than the
-// model's caller gets the result: there they are not 1.
+// known, or are none that the capture had as 1, that an If around asked for, or that data decides, and many nodes follow:
+// there they are not 1.
 std::vector<int64_t> Evaluator::Squeeze::AxesThatMayGo() {
   if (!axes_) return {};
   const Node* source = evaluator_.added_.SourceOf(node_);
@@ -78,8 +78,8 @@ std::vector<int64_t> Evaluator::Squeeze::AxesThatMayGo() {
     if (was_one || evaluator_.returned_.contains(node_.outputs[0]) || evaluator_.apart_.contains(source) ||
         evaluator_.emitter_.facts().MayBeOne(size)) {
       may_go.push_back(axis);
-    } else if (by_data && evaluator_.asks_data_) {
-      evaluator_.asked_data_ = true;
+    } else if ((by_data || evaluator_.last_.contains(source)) && evaluator_.asks_sizes_) {
+      evaluator_.asked_sizes_ = true;
       may_go.push_back(axis);
     } else {
       evaluator_.guessed_.push_back(source);
