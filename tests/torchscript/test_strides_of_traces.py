@@ -49,7 +49,6 @@ def test_strides_of_models_with_scripts():
     check(model, (torch.randn(2, 4, 8),), others=[(torch.randn(3, 8, 12),)], how="trace", dynamic_axes=ANY, input_names=["x"])
 
 
-
 def test_torchs_own_trace_holds_numbers():
     x = torch.randn(2, 4, 8)
     traced = torch.jit.trace(Overlapping(), (x,), check_trace=False)

@@ -316,24 +316,25 @@ class GraphImport:
         self.following = around
 
     def node(self, node: Any) -> None:
-        if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
+        kind = node.kind()
+        if kind == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
             return
         if drops_rows_of_example(node):
             self.values[node.output().unique()] = self.values[node.inputsAt(0).unique()]
             return
         outputs = _outputs(node)
-        if node.kind() == "prim::ListUnpack" and len((unpacked := node.inputsAt(0)).uses()) == 1:
+        if kind == "prim::ListUnpack" and len((unpacked := node.inputsAt(0)).uses()) == 1:
             key = unpacked.node().kind(), unpacked.debugName()
             self.unpacked[key] = len(outputs) if self.unpacked.get(key, len(outputs)) == len(outputs) else None
         handles = self.builder.add_node(
-            "prim::Constant" if node.kind() == _ONEDNN_CONSTANT else node.kind(),
+            "prim::Constant" if kind == _ONEDNN_CONSTANT else kind,
             _overload(node),
             [self.values[value.unique()] for value in _inputs(node)],
-            [(_name(value, node.kind()), self.type(value.type())) for value in outputs],
+            [(_name(value, kind), self.type(value.type())) for value in outputs],
             self.node_attributes(node) | self.recorded(node, outputs),
             self.modules(node),
             self.stack_trace(node),
-            [self.type(type_) for type_ in node.tys("types")] if node.kind() == "prim::isinstance" else (),
+            [self.type(type_) for type_ in node.tys("types")] if kind == "prim::isinstance" else (),
         )
         for value, handle in zip(outputs, handles, strict=True):
             self.values[value.unique()] = handle

@@ -113,12 +113,11 @@ std::unordered_set<const Value*> OnlyReturned(const torchscript::Graph& source) 
 }
 
 std::unordered_set<const Node*> LastNodes(const torchscript::Graph& source) {
-  constexpr int kMost = 16;
+  constexpr size_t kMost = 16;
   std::unordered_set<const Node*> last;
-  int following = 0;
   for (const Node* node : std::views::reverse(source.main->nodes)) {
     if (node->kind == "prim::Constant") continue;
-    if (!node->blocks.empty() || following++ > kMost) break;
+    if (!node->blocks.empty() || last.size() == kMost) break;
     last.insert(node);
   }
   return last;
