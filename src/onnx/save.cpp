@@ -131,12 +131,14 @@ class Save {
 
   // --- writing ----------------------------------------------------------------
   Status WriteModel(TargetFile& target) {
+    target.Expect(serializer_->size());
     FileSink bytes(target.descriptor(), &meter_);
     serializer_->Write(bytes);
     return Finish(bytes, target);
   }
 
   Status WriteData(TargetFile& target) {
+    target.Expect(layout_.stored_bytes);
     FileSink bytes(target.descriptor(), &meter_);
     for (uint32_t index : layout_.stored) {
       const TensorData& data = model_.graph.context()[model_.graph[layout_.initializers[index]].data];

@@ -73,6 +73,13 @@ TargetFile::~TargetFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+void TargetFile::Expect([[maybe_unused]] uint64_t bytes) {
+#ifdef __linux__
+  // Whether it can or not: what is wrong, writing says.
+  if (!is_direct()) (void)::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+#endif
+}
+
 Status TargetFile::Close(Sink& sink) {
   // Network file systems tell of a full disk only here.
   const int closed = ::close(std::exchange(descriptor_, -1));

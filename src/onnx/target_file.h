@@ -5,7 +5,7 @@
 // Only a kill leaves one behind, and even then the target is as it was.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 
 #include "diag/sink.h"
@@ -24,6 +24,8 @@ class TargetFile {
   const std::string& path() const { return path_; }
   // Whether the target is a pipe or a device, which can't be replaced.
   bool is_direct() const { return temporary_.empty(); }
+  // Says how much will be written, to file systems that are then faster.
+  void Expect(uint64_t bytes);
   // Closes the temporary; what is left is the rename.
   Status Close(Sink& sink);
   Status Commit(Sink& sink);

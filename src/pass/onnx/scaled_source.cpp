@@ -8,6 +8,22 @@
 namespace flambeau {
 namespace {
 
+// Compilers vectorise loops of constant length without being asked to.
+template <uint64_t kCount>
+void ScaleBlock(std::byte* at, float factor) {
+  float block[kCount];
+  std::memcpy(block, at, sizeof(block));
+  for (float& value : block) value *= factor;
+  std::memcpy(at, block, sizeof(block));
+}
+
+void ScaleFloats(std::byte* at, uint64_t count, float factor) {
+  constexpr uint64_t kBlock = 16;
+  uint64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) ScaleBlock<kBlock>(at + i * sizeof(float), factor);
+  for (; i < count; ++i) ScaleBlock<1>(at + i * sizeof(float), factor);
+}
+
 class ScaledSource final : public DataSource {
  public:
   ScaledSource(TensorData weights, std::vector<double> factors, ChannelLayout layout)
@@ -57,16 +73,7 @@ class ScaledSource final : public DataSource {
   }
 
   void Scale(std::byte* at, uint64_t count, double factor) const {
-    if (weights_.dtype == DType::kFloat32) {  // the common case, for the compiler to vectorise
-      const auto narrow = static_cast<float>(factor);
-      for (uint64_t i = 0; i < count; ++i) {
-        float value;
-        std::memcpy(&value, at + i * sizeof(float), sizeof(float));
-        value *= narrow;
-        std::memcpy(at + i * sizeof(float), &value, sizeof(float));
-      }
-      return;
-    }
+    if (weights_.dtype == DType::kFloat32) return ScaleFloats(at, count, static_cast<float>(factor));
     const auto width = static_cast<size_t>(ByteSize(weights_.dtype));
     for (uint64_t i = 0; i < count; ++i, at += width)
       StoreDouble(weights_.dtype, LoadDouble(weights_.dtype, at) * factor, at);
