@@ -55,10 +55,8 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   if (node.kind == "aten::squeeze") {
     FLAMBEAU_TRY(std::optional<Vals> squeezed, Squeeze(*this, node, arguments).AtRunTime());
     if (squeezed) return *std::move(squeezed);
-  } else if (node.kind == "aten::squeeze_" && Squeeze(*this, node, arguments).HasOpenAxis()) {
-    return sink_.Error(DiagnosticKind::kUnsupportedForm,
-                       "squeezes in place, and whether the size is 1 is known at run time only", {},
-                       "assign what squeeze() gives, or leave the dimension static");
+  } else if (node.kind == "aten::squeeze_") {
+    FLAMBEAU_CHECK_OK(Squeeze(*this, node, arguments).InPlace());
   }
   if (node.kind == "prim::fork" && node.blocks.size() == 1) return EvaluateBlock(*node.blocks[0]);  // a model has one thread
   const size_t reported = sink_.diagnostics().size();

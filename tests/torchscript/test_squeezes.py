@@ -113,3 +113,25 @@ def test_what_is_taken_for_granted_is_warned_of():
 
     with pytest.warns(flambeau.errors.ConversionWarning, match="no size that it squeezes is 1, as 4 of them"):
         flambeau.export(many, (torch.rand(2, 2, 2, 2),))
+
+
+def far_from_the_end(x):
+    y = x.squeeze(0) + 1
+    for _ in range(20):
+        y = y.sin() + y
+    return y
+
+
+def in_place(x):
+    y = x * 2
+    y.squeeze_(0)
+    return y.sum(-1)
+
+
+@pytest.mark.parametrize("function", [far_from_the_end, in_place])
+def test_a_size_of_an_input_that_is_taken_not_to_be_one_is_warned_of(function):
+    """The warning names the line."""
+    x = torch.randn(3, 2, 4)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"size of dimension 0 is not 1[\s\S]*test_squeezes.py:\d+"):
+        program = flambeau.export(Calls(function), (x,), dynamic_axes={"x": [0]}, input_names=["x"], dynamo=False)
+    compare(Calls(function), program, (torch.randn(5, 2, 4),))

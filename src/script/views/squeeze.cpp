@@ -61,36 +61,44 @@ bool Evaluator::Squeeze::IsOneAtMost(Expr size) const {
   return !IsConstant(size) && (evaluator_.emitter_.facts().IsOneAtMost(size) || exprs().RangeOf(size).max <= 1);
 }
 
+bool Evaluator::Squeeze::MayBeOneOrMore(Expr size) const {
+  const ExprPool::Range range = exprs().RangeOf(size);
+  return !IsConstant(size) && !IsOneAtMost(size) && range.min <= 1 && range.max > 1;
+}
+
+// That nothing asks when the model runs whether the size is 1.
+void Evaluator::Squeeze::WarnOfGuess(int64_t axis) const {
+  evaluator_.sink_.Warning(DiagnosticKind::kFrozenDimension,
+                           fmt::format("takes for granted that the size of dimension {}{} is not 1", axis,
+                                       exprs().HasUnbacked(SizeOf(axis)) ? ", which data decides," : ""),
+                           {}, "name the dimensions that are to go, or index them");
+}
+
 // The axes of which it is decided when the model runs whether they go, from the last to the first; none where sizes are
 // known, or are none that the capture had as 1, that an If around asked for, or that data decides, and many nodes follow:
 // there they are not 1.
 std::vector<int64_t> Evaluator::Squeeze::AxesThatMayGo() {
   if (!axes_) return {};
   const Node* source = evaluator_.added_.SourceOf(node_);
-  Sink& sink = evaluator_.sink_;
   std::vector<int64_t> may_go;
   for (const int64_t axis : std::views::reverse(*axes_)) {
     const Expr size = SizeOf(axis);
-    const ExprPool::Range range = exprs().RangeOf(size);
-    if (IsConstant(size) || IsOneAtMost(size) || range.max <= 1 || range.min > 1) continue;
-    const bool by_data = exprs().HasUnbacked(size);
+    if (!MayBeOneOrMore(size)) continue;
     const bool was_one = axes_->size() == 1 && WasOne(size);  // of several, all that the capture had as 1 go
     if (was_one || evaluator_.returned_.contains(node_.outputs[0]) || evaluator_.apart_.contains(source) ||
         evaluator_.emitter_.facts().MayBeOne(size)) {
       may_go.push_back(axis);
-    } else if ((by_data || evaluator_.last_.contains(source)) && evaluator_.asks_sizes_) {
+    } else if ((exprs().HasUnbacked(size) || evaluator_.last_.contains(source)) && evaluator_.asks_sizes_) {
       evaluator_.asked_sizes_ = true;
       may_go.push_back(axis);
     } else {
       evaluator_.guessed_.push_back(source);
-      if (by_data)
-        sink.Warning(DiagnosticKind::kFrozenDimension,
-                     fmt::format("takes for granted that the size of dimension {}, which data decides, is not 1", axis));
+      if (!WasOne(size)) WarnOfGuess(axis);
     }
   }
   if (may_go.size() <= kMostOpenAxes) return may_go;
-  sink.Warning(DiagnosticKind::kFrozenDimension,
-               fmt::format("takes for granted that no size that it squeezes is 1, as {} of them are known at run time only", may_go.size()));
+  evaluator_.sink_.Warning(DiagnosticKind::kFrozenDimension,
+                           fmt::format("takes for granted that no size that it squeezes is 1, as {} of them are known at run time only", may_go.size()));
   return {};
 }
 
@@ -167,11 +175,16 @@ Result<Val> Evaluator::Squeeze::WithoutKnownOnes(std::span<const int64_t> open, 
   return rest;
 }
 
-bool Evaluator::Squeeze::HasOpenAxis() const {
-  return axes_ && std::ranges::any_of(*axes_, [&](int64_t axis) {
-           const Expr size = SizeOf(axis);
-           return !IsConstant(size) && (WasOne(size) || evaluator_.emitter_.facts().MayBeOne(size));
-         });
+Status Evaluator::Squeeze::InPlace() {
+  for (const int64_t axis : axes_.value_or(std::vector<int64_t>())) {
+    const Expr size = SizeOf(axis);
+    if (!IsConstant(size) && (WasOne(size) || evaluator_.emitter_.facts().MayBeOne(size)))
+      return evaluator_.sink_.Error(DiagnosticKind::kUnsupportedForm,
+                                    "squeezes in place, and whether the size is 1 is known at run time only", {},
+                                    "assign what squeeze() gives, or leave the dimension static");
+    if (MayBeOneOrMore(size)) WarnOfGuess(axis);
+  }
+  return {};
 }
 
 Result<std::optional<Vals>> Evaluator::Squeeze::AtRunTime() {
@@ -184,11 +197,7 @@ Result<std::optional<Vals>> Evaluator::Squeeze::AtRunTime() {
     return std::optional(std::move(results));
   }
   const auto was_one = [&](int64_t axis) { return WasOne(SizeOf(axis)) || IsOneAtMost(SizeOf(axis)); };
-  const auto may_be_one = [&](int64_t axis) {
-    const Expr size = SizeOf(axis);
-    const ExprPool::Range range = exprs().RangeOf(size);
-    return range.min <= 1 && range.max > 1 && !IsConstant(size) && !IsOneAtMost(size);
-  };
+  const auto may_be_one = [&](int64_t axis) { return MayBeOneOrMore(SizeOf(axis)); };
   evaluator_.assumes_sizes_ |= !axes_ || std::ranges::any_of(*axes_, may_be_one);
   if (!axes_ || std::ranges::none_of(*axes_, was_one)) return std::optional<Vals>();
   Val rest = arguments_[0];

@@ -18,8 +18,8 @@ class Evaluator::Squeeze {
   Result<const Node*> Part();
   // The result; nullopt where all that is to be decided is known.
   Result<std::optional<Vals>> AtRunTime();
-  // Whether one of the axes has a size that the capture, or an If around, takes for 1.
-  bool HasOpenAxis() const;
+  // Says what the tensor that loses dimensions itself takes for granted, or that it cannot.
+  Status InPlace();
 
  private:
   std::vector<int64_t> AxesThatMayGo();
@@ -30,6 +30,8 @@ class Evaluator::Squeeze {
   bool IsConstant(Expr size) const { return exprs().AsConstant(size).has_value(); }
   bool WasOne(Expr size) const;
   bool IsOneAtMost(Expr size) const;
+  bool MayBeOneOrMore(Expr size) const;
+  void WarnOfGuess(int64_t axis) const;
   const ExprPool& exprs() const { return evaluator_.program_.context->exprs(); }
 
   Evaluator& evaluator_;
