@@ -215,11 +215,10 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   const bool view = schema != nullptr && !schema->returns.empty() && !schema->returns[0].alias.empty();
   std::string_view base = schema != nullptr ? std::string_view(schema->base) : std::string_view();
   if (view && base.ends_with('_')) base.remove_suffix(1);  // t_() lies in memory as t() does
-  if (view)
-    if (auto strides = StridesOfView(graph_, node, base, type)) {
-      type.strides = *std::move(strides);
-      return;
-    }
+  if (auto strides = StridesOfView(graph_, node, base, type)) {
+    type.strides = *std::move(strides);
+    return;
+  }
   if (schema != nullptr && MayTranspose(schema->base)) return;
   const MemoryFormat format = aten::FormatOf(graph_, node, MemoryFormat::kPreserve);
   if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {

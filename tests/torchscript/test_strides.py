@@ -1,4 +1,4 @@
-"""Strides that a traced model asks for, and numbers in their place."""
+"""Strides that a model asks for, and numbers in their place."""
 
 import pytest
 import torch
@@ -37,8 +37,26 @@ class OfViews(nn.Module):
         return x.sum() + turned.stride(0) - 2 * turned.stride(2), x[0] * every.stride(1), x.new_zeros(spread.stride(1)), sum(spread.stride())
 
 
+class OfTurnedViews(nn.Module):
+    def forward(self, x):
+        moved = x.movedim(0, 2).stride(), x.moveaxis((0, -1), (1, 0)).stride(), x.permute(2, 0, -2).stride()
+        turned = x.T.stride(), x.mT.stride(), x.adjoint().stride(), x.swapaxes(0, -1).stride(), x.swapdims(1, 2).stride(), x[0].t().stride(), x[0, 0].t().stride()
+        return moved, turned, x.sum()
+
+
+class OfPartsOfViews(nn.Module):
+    def forward(self, x):
+        cut = x.dsplit([2])[0].stride(), x.vsplit([1])[0].stride(), x.chunk(2, 2)[1].stride(), x.unsafe_chunk(2, 2)[1].stride()
+        windows = x.unfold(-1, 3, 2).stride(), x.diagonal(0, 1, 2).stride(), torch.diagonal(x, 1).stride()
+        longer = x[:1].expand(4, -1, -1).stride(), x.expand_as(x[None]).stride(), torch.broadcast_to(x, (2, x.size(0), x.size(1), x.size(2))).stride()
+        return cut, windows, longer, x.sum()
+
+
+MODELS = [Overlapping(), Diagonals(), OfViews(), OfTurnedViews(), OfPartsOfViews()]
+
+
 @pytest.mark.parametrize("how", ["trace", "script"])
-@pytest.mark.parametrize("model", [Overlapping(), Diagonals(), OfViews()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_strides_follow_sizes(model, how):
     program = check(model, (torch.randn(2, 4, 8),), others=[(torch.randn(3, 8, 12),), (torch.randn(1, 4, 9),)], how=how, dynamic_axes=ANY)
     assert not any(each.kind == "frozen-dimension" for each in program.diagnostics)
@@ -65,7 +83,7 @@ class OfACopy(nn.Module):
 def test_a_stride_that_nobody_knows_is_that_of_the_example():
     """PyTorch's kernel chooses it."""
     x = torch.randn(2, 4, 8)
-    with pytest.warns(flambeau.errors.ConversionWarning, match=r"the trace holds the stride 32,[^$]*test_strides_of_traces.py"):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"the trace holds the stride 32,[^$]*test_strides.py"):
         program = flambeau.export(OfACopy(), (x,), capture="trace", dynamic_axes=ANY, input_names=["x"])
     torch.testing.assert_close(program(x)[0], OfACopy()(x))
 
