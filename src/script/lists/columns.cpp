@@ -149,88 +149,161 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
   return std::ranges::any_of(arguments.subspan(1), &Val::Is<NumberVal>) && FieldsOfArgument(arguments[0], heap).count != 0;
 }
 
+namespace {
+
+// A call of a function on such a list, of which each column is called in its place.
+class ColumnCall {
+ public:
+  ColumnCall(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, const Row& row, bool puts_back)
+      : evaluator_(evaluator),
+        heap_(evaluator.heap()),
+        node_(node),
+        arguments_(arguments),
+        row_(row),
+        puts_back_(puts_back),
+        cell_(arguments[0].As<ListVal>()->cell),
+        was_table_(!heap_[cell_].columns.empty()) {
+    const size_t other = row.takes_list ? 1 : row.element;
+    if (other != 0 && other < arguments.size()) other_ = other;
+  }
+
+  Result<Vals> Run() {
+    FLAMBEAU_CHECK_OK(Split());
+    NoteSharing();
+    if (TakesDict())
+      if (const auto taken = RowTaken(heap_, Taking(heap_, cell_, arguments_[1]))) return Vals{*taken};
+    for (size_t k = 0; k < columns_.size(); ++k) {
+      FLAMBEAU_TRY(const std::optional<Vals> whole, CallColumn(k));
+      if (whole) return *whole;
+    }
+    Store();
+    return Results();
+  }
+
+ private:
+  bool Makes() const { return row_.outcome == Outcome::kNewList; }
+  bool Takes() const { return node_.kind == "aten::__getitem__"; }
+  bool TakesDict() const { return Takes() && !fields_.keys.empty(); }
+
+  Status Split() {
+    if (!std::ranges::all_of(arguments_, [&](const Val& each) { return HasFewFields(each, heap_); }))
+      return evaluator_.sink().Error(DiagnosticKind::kLimitExceeded,
+                                     fmt::format("asks for a list of run-time length of elements with more than {} fields", kMaxFields));
+    fields_ = FieldsOfArgument(arguments_[0], heap_);
+    if (fields_.count == 0 && other_) fields_ = FieldsOfArgument(arguments_[*other_], heap_);
+    auto columns = ColumnsOf(heap_[cell_], heap_, fields_);
+    if (!columns || columns->empty())
+      return evaluator_.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
+    columns_ = *std::move(columns);
+    return {};
+  }
+
+  // Which lists and dicts become elements of another list, or of the list twice.
+  void NoteSharing() {
+    own_ = IsApart(heap_[cell_], heap_);
+    apart_ = own_ && node_.kind != "aten::mul";
+    if (other_ && !puts_back_) {
+      const Val& given = arguments_[*other_];
+      const auto* list = given.As<ListVal>();
+      const auto added = list != nullptr ? heap_.Contents(list->cell) : std::make_shared<const Cell>(Cell{.elements = {given}});
+      shares_ = !AreNew(*added, heap_);
+      apart_ = AreApart(heap_.Contents(cell_), *added, heap_);
+      if (Makes() && list != nullptr) IsNoLongerSole(list->cell);
+      if (!Makes() && (shares_ || !apart_)) ShareAll(heap_);
+    }
+    if (!own_ && !was_table_) ShareAll(heap_);
+    if (Makes()) IsNoLongerSole(cell_);
+  }
+
+  void IsNoLongerSole(uint32_t list) {
+    if (heap_[list].sole) heap_.Edit(list).sole = false;
+  }
+
+  // The result, if it is that of any column.
+  Result<std::optional<Vals>> CallColumn(size_t k) {
+    Vals operands(arguments_.begin(), arguments_.end());
+    Cell own_column = columns_[k];
+    own_column.Unshare();
+    own_column.apart = own_;  // as of the list
+    own_column.sole = heap_[cell_].sole;
+    const uint32_t column = heap_.Add(std::move(own_column));
+    operands[0] = ListVal{column};
+    if (other_) {
+      FLAMBEAU_TRY(operands[*other_], FieldOf(evaluator_, arguments_[*other_], fields_, k));
+    }
+    FLAMBEAU_TRY(Vals of_field, CallOnList(evaluator_, node_, operands, puts_back_));
+    const bool from_known_tuples = Takes() && fields_.keys.empty() && !was_table_;  // whose own lists stay as they are
+    if (row_.outcome == Outcome::kElement && !from_known_tuples)
+      for (const Val& taken : of_field) Disown(heap_, taken);
+    if (row_.outcome == Outcome::kNumber) return std::optional(std::move(of_field));
+    changed_.push_back(heap_[column]);
+    if (of_field.empty()) return std::optional<Vals>();
+    if (Makes()) made_.push_back(*ListOf(of_field[0], heap_));
+    results_.push_back(std::move(of_field[0]));
+    return std::optional<Vals>();
+  }
+
+  // The list becomes the changed columns. What reads dicts gives out copies, of which it must know that they are its own.
+  void Store() {
+    const bool reads = Makes() || Takes();
+    if (reads && (fields_.keys.empty() || was_table_)) return;
+    for (const Val& element : Vals(heap_[cell_].elements)) Hold(heap_, element);
+    Cell& list = reads ? heap_.Edit(cell_) : evaluator_.Edit(cell_);
+    if (list.columns.empty()) list.sole = own_ && !Makes() && !shares_ && apart_;
+    list.elements.clear();
+    list.columns = std::move(changed_);
+    list.keys = fields_.keys;
+    list.apart = reads ? own_ : apart_;
+  }
+
+  Vals Results() {
+    switch (row_.outcome) {
+      case Outcome::kItself: return {arguments_[0]};
+      case Outcome::kNewList: return {ListVal{heap_.Add({.columns = std::move(made_), .keys = fields_.keys, .apart = apart_})}};
+      case Outcome::kElement: return {TakenElement()};
+      case Outcome::kNothing:
+      case Outcome::kNumber: break;
+    }
+    return {};
+  }
+
+  Val TakenElement() {
+    Val element = Element(heap_, std::move(results_), fields_.keys);
+    if (TakesDict()) {
+      const TakenRow taking = Taking(heap_, cell_, arguments_[1]);
+      TakeRow(heap_, taking, element);
+      TakeEntries(heap_, element.As<DictVal>()->cell, taking.apart, taking.sole);
+    } else {
+      Hold(heap_, element);
+    }
+    return element;
+  }
+
+  Evaluator& evaluator_;
+  Heap& heap_;
+  const Node& node_;
+  std::span<const Val> arguments_;
+  const Row& row_;
+  bool puts_back_;
+  uint32_t cell_;
+  bool was_table_;               // it had columns before the call
+  std::optional<size_t> other_;  // the argument that is an element, or another such list
+  Fields fields_;
+  std::vector<Cell> columns_;
+  bool own_ = false;     // no two elements are one before the call
+  bool apart_ = false;   // nor after it
+  bool shares_ = false;  // elements of another list
+  std::vector<Cell> changed_, made_;  // the columns after the call, and those of the list that it makes
+  Vals results_;                      // of each column
+};
+
+}  // namespace
+
 Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
   const Row* row = FindRow(node.kind);
   if (row == nullptr || FindBuiltin(node.kind) == nullptr)
     return evaluator.Unsupported("asks something of a list of tuples or dicts whose length is known at run time only");
-  Heap& heap = evaluator.heap();
-  if (!std::ranges::all_of(arguments, [&](const Val& each) { return HasFewFields(each, heap); }))
-    return evaluator.sink().Error(DiagnosticKind::kLimitExceeded,
-                                  fmt::format("asks for a list of run-time length of elements with more than {} fields", kMaxFields));
-  const uint32_t cell = arguments[0].As<ListVal>()->cell;
-  const size_t other = row->takes_list ? 1 : row->element;
-  Fields fields = FieldsOfArgument(arguments[0], heap);
-  if (fields.count == 0 && other != 0 && other < arguments.size()) fields = FieldsOfArgument(arguments[other], heap);
-  const auto columns = ColumnsOf(heap[cell], heap, fields);
-  if (!columns || columns->empty())
-    return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
-  const bool own = IsApart(heap[cell], heap);
-  bool apart = own && node.kind != "aten::mul", shares = false;  // elements of another list
-  const bool makes = row->outcome == Outcome::kNewList;
-  if (other != 0 && other < arguments.size() && !puts_back) {
-    const auto* list = arguments[other].As<ListVal>();
-    const auto added = list != nullptr ? heap.Contents(list->cell) : std::make_shared<const Cell>(Cell{.elements = {arguments[other]}});
-    shares = !AreNew(*added, heap);
-    apart = AreApart(heap.Contents(cell), *added, heap);
-    if (makes && list != nullptr && heap[list->cell].sole) heap.Edit(list->cell).sole = false;
-    if (!makes && (shares || !apart)) ShareAll(heap);
-  }
-  if (!own && heap[cell].columns.empty()) ShareAll(heap);
-  if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
-  const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
-  const bool takes_known_tuple = takes && fields.keys.empty() && heap[cell].columns.empty();
-  const bool takes_dict = takes && !fields.keys.empty();
-  if (takes_dict)
-    if (const auto taken = RowTaken(heap, Taking(heap, cell, arguments[1]))) return Vals{*taken};
-  std::vector<Cell> changed, made;
-  Vals results;
-  for (size_t k = 0; k < columns->size(); ++k) {
-    Vals operands(arguments.begin(), arguments.end());
-    Cell own_column = (*columns)[k];
-    own_column.Unshare();
-    own_column.apart = own;  // as of the list
-    own_column.sole = heap[cell].sole;
-    const uint32_t column = heap.Add(std::move(own_column));
-    operands[0] = ListVal{column};
-    if (other != 0 && other < operands.size()) {
-      FLAMBEAU_TRY(operands[other], FieldOf(evaluator, arguments[other], fields, k));
-    }
-    FLAMBEAU_TRY(Vals of_field, CallOnList(evaluator, node, operands, puts_back));
-    // Of known tuples, the list's own lists stay as they are.
-    for (const Val& taken : of_field)
-      if (row->outcome == Outcome::kElement && !takes_known_tuple) Disown(heap, taken);
-    if (row->outcome == Outcome::kNumber) return of_field;
-    changed.push_back(heap[column]);
-    if (of_field.empty()) continue;
-    if (row->outcome == Outcome::kNewList) made.push_back(*ListOf(of_field[0], heap));
-    results.push_back(std::move(of_field[0]));
-  }
-  // What reads dicts gives out copies, of which the list must know that they are its own.
-  if (!reads || (!fields.keys.empty() && heap[cell].columns.empty())) {
-    for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
-    Cell& list = reads ? heap.Edit(cell) : evaluator.Edit(cell);
-    if (list.columns.empty()) list.sole = own && !makes && !shares && apart;
-    list.elements.clear();
-    list.columns = std::move(changed);
-    list.keys = fields.keys;
-    list.apart = reads ? own : apart;
-  }
-  switch (row->outcome) {
-    case Outcome::kItself: return Vals{arguments[0]};
-    case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made), .keys = fields.keys, .apart = apart})}};
-    case Outcome::kElement: {
-      Val element = Element(heap, std::move(results), fields.keys);
-      if (!takes_dict) {
-        Hold(heap, element);
-        return Vals{std::move(element)};
-      }
-      const TakenRow taking = Taking(heap, cell, arguments[1]);
-      TakeRow(heap, taking, element);
-      TakeEntries(heap, element.As<DictVal>()->cell, taking.apart, taking.sole);
-      return Vals{std::move(element)};
-    }
-    default: return Vals{};
-  }
+  return ColumnCall(evaluator, node, arguments, *row, puts_back).Run();
 }
 
 }  // namespace flambeau::script

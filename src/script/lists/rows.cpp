@@ -325,6 +325,86 @@ Status MakeRows(Evaluator& evaluator, uint32_t cell, const TakenRow* taken = nul
   return {};
 }
 
+// A call of a function on a list that has rows.
+struct RowCall {
+  Evaluator& evaluator;
+  uint32_t list;
+  std::span<const Val> arguments;
+  bool puts_back;
+
+  Rows rows() const { return Rows(evaluator, list); }
+};
+
+Result<Vals> Append(const RowCall& call) {
+  FLAMBEAU_CHECK_OK(call.rows().Append(call.arguments[1]));
+  return Vals{call.arguments[0]};
+}
+
+Result<Vals> Length(const RowCall& call) {
+  FLAMBEAU_TRY(Val length, call.rows().Length());
+  return Vals{std::move(length)};
+}
+
+Result<Vals> AsTensor(const RowCall& call) {
+  FLAMBEAU_TRY(Val tensor, call.rows().Tensor(Vals(call.arguments.begin(), call.arguments.end())));
+  return Vals{std::move(tensor)};
+}
+
+Result<Vals> SetItem(const RowCall& call) {
+  const Val &place = call.arguments[1], &row = call.arguments[2];
+  if (!IsRowAt(call.evaluator.heap(), call.list, place, row)) {  // as in l[i] += [x]
+    Rows rows = call.rows();
+    FLAMBEAU_CHECK_OK(call.puts_back ? rows.PutBack(place, row) : rows.Replace(place, row));
+  }
+  return Vals{call.arguments[0]};
+}
+
+Result<Vals> Delete(const RowCall& call) {
+  FLAMBEAU_CHECK_OK(call.rows().Delete(call.arguments[1]));
+  return Vals{};
+}
+
+Result<Vals> Pop(const RowCall& call) {
+  const bool last = call.arguments.size() < 2 || call.arguments[1].AsInt() == -1;
+  Rows rows = call.rows();
+  FLAMBEAU_TRY(Val row, rows.At(last ? int64_t{-1} : call.arguments[1]));
+  Hold(call.evaluator.heap(), row);
+  FLAMBEAU_CHECK_OK(last ? rows.DropLast() : rows.Delete(call.arguments[1]));
+  return Vals{std::move(row)};
+}
+
+Result<Vals> Copy(const RowCall& call) {
+  Heap& heap = call.evaluator.heap();
+  heap.Edit(call.list).sole = false;
+  Cell copy = heap[call.list];
+  copy.Unshare();
+  return Vals{ListVal{heap.Add(std::move(copy))}};
+}
+
+struct RowMethod {
+  std::string_view kind;
+  Result<Vals> (*call)(const RowCall& call);
+};
+constexpr RowMethod kRowMethods[] = {
+    {"aten::Delete", &Delete}, {"aten::_set_item", &SetItem}, {"aten::append", &Append}, {"aten::as_tensor", &AsTensor}, {"aten::copy", &Copy},
+    {"aten::len", &Length},    {"aten::list", &Copy},         {"aten::pop", &Pop},       {"aten::tensor", &AsTensor},
+};
+
+// The row at the place, which leaves a list of known length as it is.
+Result<Vals> TakenRowOf(Evaluator& evaluator, uint32_t list, const Val& place) {
+  Heap& heap = evaluator.heap();
+  const TakenRow taking = Taking(heap, list, place);
+  if (const auto taken = RowTaken(heap, taking)) return Vals{*taken};
+  uint32_t rows = list;
+  if (!heap[rows].has_rows) {
+    FLAMBEAU_TRY(Cell made, AsRows(evaluator, *heap.Contents(rows)));
+    rows = heap.Add(std::move(made));
+  }
+  FLAMBEAU_TRY(Val row, Rows(evaluator, rows).At(place));
+  TakeRow(heap, taking, row);
+  return Vals{std::move(row)};
+}
+
 // nullopt where there is no such function.
 Result<std::optional<Vals>> CallRowFunction(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const auto* row = std::ranges::find(kRowFunctions, node.kind, &RowFunction::kind);
@@ -411,55 +491,11 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
   if (node.kind == "prim::TupleConstruct" || node.kind == "prim::ListConstruct") return FindBuiltin(node.kind)(evaluator, node, arguments);
   const auto* list = arguments[0].As<ListVal>();
   Heap& heap = evaluator.heap();
-  if (list != nullptr && node.kind == "aten::__getitem__") {  // which leaves a list of known length as it is
-    const TakenRow taking = Taking(heap, list->cell, arguments[1]);
-    if (const auto taken = RowTaken(heap, taking)) return Vals{*taken};
-    uint32_t rows = list->cell;
-    if (!heap[rows].has_rows) {
-      FLAMBEAU_TRY(Cell made, AsRows(evaluator, *heap.Contents(rows)));
-      rows = heap.Add(std::move(made));
-    }
-    FLAMBEAU_TRY(Val row, Rows(evaluator, rows).At(arguments[1]));
-    TakeRow(heap, taking, row);
-    return Vals{std::move(row)};
-  }
+  if (list != nullptr && node.kind == "aten::__getitem__") return TakenRowOf(evaluator, list->cell, arguments[1]);
   if (list != nullptr && !HasRows(arguments.subspan(1), heap) && (heap[list->cell].has_rows || !MakesAnother(node))) {
     FLAMBEAU_CHECK_OK(MakeRows(evaluator, list->cell));
-    Rows rows(evaluator, list->cell);
-    if (node.kind == "aten::append") {
-      FLAMBEAU_CHECK_OK(rows.Append(arguments[1]));
-      return Vals{arguments[0]};
-    }
-    if (node.kind == "aten::len") {
-      FLAMBEAU_TRY(Val length, rows.Length());
-      return Vals{std::move(length)};
-    }
-    if (node.kind == "aten::tensor" || node.kind == "aten::as_tensor") {
-      FLAMBEAU_TRY(Val tensor, rows.Tensor(Vals(arguments.begin(), arguments.end())));
-      return Vals{std::move(tensor)};
-    }
-    if (node.kind == "aten::_set_item") {
-      if (IsRowAt(heap, list->cell, arguments[1], arguments[2])) return Vals{arguments[0]};  // l[i] += [x]
-      FLAMBEAU_CHECK_OK(puts_back ? rows.PutBack(arguments[1], arguments[2]) : rows.Replace(arguments[1], arguments[2]));
-      return Vals{arguments[0]};
-    }
-    if (node.kind == "aten::Delete") {
-      FLAMBEAU_CHECK_OK(rows.Delete(arguments[1]));
-      return Vals{};
-    }
-    if (node.kind == "aten::pop") {
-      const bool last = arguments.size() < 2 || arguments[1].AsInt() == -1;
-      FLAMBEAU_TRY(Val row, rows.At(last ? int64_t{-1} : arguments[1]));
-      Hold(heap, row);
-      FLAMBEAU_CHECK_OK(last ? rows.DropLast() : rows.Delete(arguments[1]));
-      return Vals{std::move(row)};
-    }
-    if (node.kind == "aten::list" || node.kind == "aten::copy") {
-      heap.Edit(list->cell).sole = false;
-      Cell copy = heap[list->cell];
-      copy.Unshare();
-      return Vals{ListVal{heap.Add(std::move(copy))}};
-    }
+    const auto* method = std::ranges::find(kRowMethods, node.kind, &RowMethod::kind);
+    if (method != std::end(kRowMethods)) return method->call({evaluator, list->cell, arguments, puts_back});
   }
   FLAMBEAU_TRY(const std::optional<Vals> changed, CallRowFunction(evaluator, node, arguments));
   if (changed) return *changed;
