@@ -12,48 +12,51 @@ using torchscript::Node;
 
 namespace {
 
-std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& heap) {
-  if (a.Is<OptionalVal>() || b.Is<OptionalVal>()) return std::nullopt;
-  if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
-    const auto *x = a.As<TensorVal>(), *y = b.As<TensorVal>();
-    if (x != nullptr && y != nullptr && x->id == y->id) return true;
-    return std::nullopt;
-  }
-  if (a.IsConstantNumber() && b.IsConstantNumber()) {
-    const auto i = a.AsInt(), j = b.AsInt();
-    if (i && j) return *i == *j;
-    auto number = [](const Val& value, std::optional<int64_t> integer) -> std::complex<double> {
-      if (const auto* complex = value.As<std::complex<double>>()) return *complex;
-      return integer ? static_cast<double>(*integer) : *value.As<double>();
-    };
-    return number(a, i) == number(b, j);
-  }
-  if (a.Is<Undefined>() || b.Is<Undefined>()) return std::nullopt;
-  if (a.storage.index() != b.storage.index()) return false;
+bool EqualNumbers(const Val& a, const Val& b) {
+  const auto i = a.AsInt(), j = b.AsInt();
+  if (i && j) return *i == *j;
+  const auto number = [](const Val& value, std::optional<int64_t> integer) -> std::complex<double> {
+    if (const auto* complex = value.As<std::complex<double>>()) return *complex;
+    return integer ? static_cast<double>(*integer) : *value.As<double>();
+  };
+  return number(a, i) == number(b, j);
+}
+
+// Of the same kind as the first, which is neither a number nor a container.
+std::optional<bool> EqualValues(const Val& a, const Val& b) {
+  if (a.Is<Nothing>()) return true;
   if (const auto* text = a.As<std::string>()) {
     const std::string& other = *b.As<std::string>();
     const bool known = text->find(kRunTimeText) == text->npos && other.find(kRunTimeText) == other.npos;
     return known ? std::optional(*text == other) : std::nullopt;
   }
   if (const auto* device = a.As<DeviceVal>()) return device->text == b.As<DeviceVal>()->text;
-  if (const auto* value = a.As<EnumVal>())
-    return value->constant->member == b.As<EnumVal>()->constant->member &&
-           value->constant->class_name == b.As<EnumVal>()->constant->class_name;
-  if (a.Is<Nothing>()) return true;
   if (const auto* object = a.As<ObjectVal>()) return object->cell == b.As<ObjectVal>()->cell;
-  const Vals* left = nullptr;
-  const Vals* right = nullptr;
-  if (const auto* list = a.As<ListVal>()) {
-    const Cell &mine = heap[list->cell], &other = heap[b.As<ListVal>()->cell];
-    if (mine.sequence || other.sequence || !mine.columns.empty() || !other.columns.empty()) return std::nullopt;
-    left = &mine.elements;
-    right = &other.elements;
-  } else if (const auto* tuple = a.As<TupleVal>()) {
-    left = tuple->elements.get();
-    right = b.As<TupleVal>()->elements.get();
-  } else {
-    return std::nullopt;
+  if (const auto* value = a.As<EnumVal>()) {
+    const torchscript::EnumConstant &member = *value->constant, &other = *b.As<EnumVal>()->constant;
+    return member.member == other.member && member.class_name == other.class_name;
   }
+  return std::nullopt;
+}
+
+bool IsOpen(const Val& value, const Heap& heap) {
+  const Cell* list = ListOf(value, heap);
+  return list != nullptr && (list->sequence || !list->columns.empty());
+}
+
+// Nested values; IsBounded of both.
+std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& heap) {
+  const auto of_run_time = [](const Val& value) { return value.Is<OptionalVal>() || value.Is<NumberVal>() || value.Is<TensorVal>(); };
+  if (of_run_time(a) || of_run_time(b)) {
+    const auto *x = a.As<TensorVal>(), *y = b.As<TensorVal>();
+    return x != nullptr && y != nullptr && x->id == y->id ? std::optional(true) : std::nullopt;
+  }
+  if (a.IsConstantNumber() && b.IsConstantNumber()) return EqualNumbers(a, b);
+  if (a.Is<Undefined>() || b.Is<Undefined>()) return std::nullopt;
+  if (a.storage.index() != b.storage.index()) return false;
+  if (IsOpen(a, heap) || IsOpen(b, heap)) return std::nullopt;
+  const Vals *left = ElementsOf(a, heap), *right = ElementsOf(b, heap);
+  if (left == nullptr || right == nullptr) return EqualValues(a, b);
   if (left->size() != right->size()) return false;
   bool unknown = false;
   for (size_t i = 0; i < left->size(); ++i) {

@@ -118,11 +118,8 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
   }
 }
 
-bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round) {
-  const size_t before = size();
-  Storages& storages = emit.storages();
-  std::map<uint32_t, std::vector<uint64_t>> of_storage, of_cell;
-  std::vector<std::pair<size_t, uint32_t>> of_shared;  // of parts
+void Kinship::LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round) {
+  std::map<uint32_t, std::vector<uint64_t>> of_storage;
   std::vector<size_t> in_memory;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
@@ -133,15 +130,24 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
       if (storages.MayHoldOverlaps(value)) overlapping_parts_.insert(i);
       for (const StorageId storage : storages.MayShare(value)) {
         shared.insert(storage.index);
-        if (storage.index >= outside.storages.count()) continue;
+        if (storage.index >= outside.count()) continue;
         auto piece = storages.PartOf(value, storage);
-        if (piece && piece->of.index >= outside.storages.view_count()) piece.reset();  // has no name there
+        if (piece && piece->of.index >= outside.view_count()) piece.reset();  // has no name there
         LearnShared(i, storage, piece, round);
       }
     }
     for (const uint32_t storage : shared) of_storage[storage].push_back(i);
+  }
+  for (auto& [storage, group] : of_storage) parts_.Add(std::move(group));
+  if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
+  for (const StorageId storage : storages.DoubtfulSince(outside)) doubtful_.insert(storage.index);
+}
+
+void Kinship::LearnCells(std::span<const Part> parts, const Heap& heap, const Heap& outside) {
+  std::map<uint32_t, std::vector<uint64_t>> of_cell;
+  std::vector<std::pair<size_t, uint32_t>> of_shared;  // of parts
+  for (size_t i = 0; i < parts.size(); ++i) {
     const auto cell = CellOf(parts[i].value);
-    if (cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
     if (!cell || parts[i].contents) continue;
     of_cell[*cell].push_back(i);
     if (heap[*cell].shared) {
@@ -149,16 +155,12 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
       of_shared.emplace_back(i, *cell);
     }
     for (const uint32_t kin : heap[*cell].kin)
-      if (kin < outside.heap.size()) cells_.emplace(i, kin);
-    if (*cell >= outside.heap.size()) continue;
+      if (kin < outside.size()) cells_.emplace(i, kin);
+    if (*cell >= outside.size()) continue;
     shared_parts_.insert(i);
     shared_cells_.insert(*cell);
     cells_.emplace(i, *cell);
   }
-  LearnHeld(parts, heap);
-  LearnObjects(parts, storages, outside.storages.object_count());
-  for (auto& [storage, group] : of_storage) parts_.Add(std::move(group));
-  if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
   for (auto& [cell, group] : of_cell) {
     if (group.size() > 1) shared_parts_.insert(group.begin(), group.end());
     same_cells_.Add(std::move(group));
@@ -167,9 +169,18 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     for (size_t k = i + 1; k < of_shared.size(); ++k)
       if (of_shared[i].second != of_shared[k].second && MayBeSame(heap, of_shared[i].second, of_shared[k].second))
         same_parts_.emplace(of_shared[i].first, of_shared[k].first);
-  for (const uint32_t cell : heap.EditedSince(outside.heap))
-    if (heap[cell].shared && !outside.heap[cell].shared) shared_cells_.insert(cell);
-  for (const StorageId storage : storages.DoubtfulSince(outside.storages)) doubtful_.insert(storage.index);
+  for (const uint32_t cell : heap.EditedSince(outside))
+    if (heap[cell].shared && !outside[cell].shared) shared_cells_.insert(cell);
+}
+
+bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round) {
+  const size_t before = size();
+  LearnMemory(parts, emit.storages(), heap, outside.storages, round);
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (const auto cell = CellOf(parts[i].value); cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
+  LearnCells(parts, heap, outside.heap);
+  LearnHeld(parts, heap);
+  LearnObjects(parts, emit.storages(), outside.storages.object_count());
   return size() != before;
 }
 
@@ -195,56 +206,70 @@ void Kinship::ApplyShared(std::span<const Part> parts, Storages& storages, const
   }
 }
 
-void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const {
+void Kinship::ApplyMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, ValueId round) const {
+  const auto for_each_value = [&](size_t part, const auto& apply) {
+    for (const ValueId value : MadeOf(parts[part].value, heap)) apply(value);
+  };
   for (const auto& [part, storage] : storages_)
-    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetMaybe(value, StorageId{storage});
-  for (const auto& [key, piece] : pieces_)
-    for (const ValueId value : MadeOf(parts[key.first].value, heap)) {
-      const StorageId storage{key.second};
+    for_each_value(part, [&](ValueId value) { storages.SetMaybe(value, StorageId{storage}); });
+  for (const auto& [key, shared] : pieces_) {
+    const StorageId storage{key.second};
+    const RoundPart& piece = shared;
+    for_each_value(key.first, [&](ValueId value) {
       if (piece.round) storages.SetMaybe(value, storage, piece);
       else if (!round) storages.SetMaybe(value, storage);
       else storages.SetMaybeBefore(value, storage, {round, piece.how, piece.of, piece.dim, piece.cut});
-    }
+    });
+  }
   ApplyShared(parts, storages, heap);
-  const auto tensor_of = [&](size_t part) { return parts[part].value.As<TensorVal>(); };
+  for (const size_t part : any_parts_) for_each_value(part, [&](ValueId value) { storages.SetAny(value); });
+  for (const size_t part : overlapping_parts_) for_each_value(part, [&](ValueId value) { storages.SetOverlapping(value); });
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const Cell* list = ListOf(parts[part].value, heap);
+    if (list != nullptr && list->sequence && !mingled_parts_.contains(part)) storages.SetDistinct(*list->sequence);
+  }
+}
+
+void Kinship::ApplyObjects(std::span<const Part> parts, Storages& storages) const {
   for (const std::vector<uint64_t>& group : same_objects_.all()) {
     std::vector<Storages::HandleId> objects;
     bool has_part = false;
     for (const uint64_t member : group) {
-      const auto* tensor = member < kFromBefore ? tensor_of(member) : nullptr;
-      if (tensor != nullptr) objects.push_back(storages.ObjectOf(tensor->id));
-      if (member >= kFromBefore) objects.push_back(Storages::HandleId{static_cast<uint32_t>(member - kFromBefore)});
-      has_part |= tensor != nullptr;
+      if (member >= kFromBefore) {
+        objects.push_back(Storages::HandleId{static_cast<uint32_t>(member - kFromBefore)});
+      } else if (const auto* tensor = parts[member].value.As<TensorVal>()) {
+        objects.push_back(storages.ObjectOf(tensor->id));
+        has_part = true;
+      }
     }
     if (has_part) storages.SetMaybeOne(objects);
   }
   for (const uint32_t object : doubtful_objects_) storages.SetDoubtful(Storages::HandleId{object});
-  for (const size_t part : any_parts_)
-    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetAny(value);
-  for (const size_t part : overlapping_parts_)
-    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetOverlapping(value);
-  for (size_t part = 0; part < parts.size(); ++part) {
-    const auto* list = parts[part].value.As<ListVal>();
-    if (list != nullptr && heap[list->cell].sequence && !mingled_parts_.contains(part)) storages.SetDistinct(*heap[list->cell].sequence);
-  }
+}
+
+void Kinship::ApplyCells(std::span<const Part> parts, Heap& heap) const {
+  const auto cell_of = [&](size_t part) { return CellOf(parts[part].value); };
   for (const size_t part : shared_parts_)
-    if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).shared = true;
+    if (const auto cell = cell_of(part)) heap.Edit(*cell).shared = true;
   for (const auto& [part, kin] : cells_)
-    if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).kin.push_back(kin);
+    if (const auto cell = cell_of(part)) heap.Edit(*cell).kin.push_back(kin);
   for (const auto& [part, other] : same_parts_) {
-    const auto cell = CellOf(parts[part].value), kin = CellOf(parts[other].value);
+    const auto cell = cell_of(part), kin = cell_of(other);
     if (cell && kin) heap.Edit(*cell).kin.push_back(*kin);
   }
   for (const std::vector<uint64_t>& group : same_cells_.all()) {  // two that have a third among their kin may be one, too
     std::optional<uint32_t> first;
     for (const uint64_t part : group) {
-      const auto cell = CellOf(parts[part].value);
+      const auto cell = cell_of(part);
       if (cell && first) heap.Edit(*cell).kin.push_back(*first);
       if (!first) first = cell;
     }
   }
   for (const uint32_t cell : shared_cells_)
     if (!heap[cell].shared) heap.Edit(cell).shared = true;
+}
+
+void Kinship::ApplyHeld(std::span<const Part> parts, Heap& heap) const {
   for (const auto& [part, element] : held_parts_) {
     const Cell* list = ListOf(parts[part].value, heap);
     if (list != nullptr && HoldsCells(*list)) Hold(heap, parts[element].value);
@@ -254,6 +279,13 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
     return list != nullptr && !list->columns.empty();
   };
   if (std::ranges::any_of(sharing_parts_, has_columns)) ShareAll(heap);
+}
+
+void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const {
+  ApplyMemory(parts, storages, heap, round);
+  ApplyObjects(parts, storages);
+  ApplyCells(parts, heap);
+  ApplyHeld(parts, heap);
   for (const uint32_t storage : doubtful_) storages.SetDoubtful(StorageId{storage});
 }
 

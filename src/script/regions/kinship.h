@@ -53,29 +53,40 @@ class Kinship {
 
   static constexpr uint64_t kFromBefore = uint64_t{1} << 32;
 
-  void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
-  void LearnHeld(std::span<const Part> parts, const Heap& heap);
-  void ApplyShared(std::span<const Part> parts, Storages& storages, const Heap& heap) const;
+  void LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round);
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
+  void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
+  void LearnCells(std::span<const Part> parts, const Heap& heap, const Heap& outside);
+  void LearnHeld(std::span<const Part> parts, const Heap& heap);
+  void ApplyMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, ValueId round) const;
+  void ApplyShared(std::span<const Part> parts, Storages& storages, const Heap& heap) const;
+  void ApplyObjects(std::span<const Part> parts, Storages& storages) const;
+  void ApplyCells(std::span<const Part> parts, Heap& heap) const;
+  void ApplyHeld(std::span<const Part> parts, Heap& heap) const;
 
+  // Memory.
   std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
   // Those that share what only one round looks at, without the round if that is the loop's own.
   std::map<std::pair<size_t, uint32_t>, RoundPart> pieces_;
-  Groups parts_;                                    // that share a storage
-  std::set<size_t> any_parts_;                      // those that may share any storage
-  std::set<size_t> beside_any_;                     // those that have memory, where another may share any
-  std::set<size_t> shared_parts_;                   // lists and dicts that may be another
+  Groups parts_;                        // that share a storage
+  std::set<size_t> any_parts_;          // those that may share any storage
+  std::set<size_t> beside_any_;         // those that have memory, where another may share any
+  std::set<size_t> overlapping_parts_;  // several elements of which may lie at one place in memory
+  std::set<size_t> mingled_parts_;      // lists of which elements may share memory
+  std::set<uint32_t> doubtful_;         // storages that may have been written unseen
+
+  // Tensors as Python's objects.
+  Groups same_objects_;                  // parts that may be one object, and objects from before (after kFromBefore)
+  std::set<uint32_t> doubtful_objects_;  // those whose shape may have been changed unseen
+
+  // Lists and dicts.
+  std::set<size_t> shared_parts_;                   // that may be another
   std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
   std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one
   Groups same_cells_;                               // such parts that are one
-  std::set<size_t> overlapping_parts_;              // several elements of which may lie at one place in memory
-  std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
+  std::set<uint32_t> shared_cells_;
   std::set<std::pair<size_t, size_t>> held_parts_;  // a list, and what is an element of it: if it becomes one of run-time length
   std::set<size_t> sharing_parts_;                  // lists of which another list may have an element
-  Groups same_objects_;                                // tensors that may be one object, and objects from before (after kFromBefore)
-  std::set<uint32_t> doubtful_objects_;                // those whose shape may have been changed unseen
-  std::set<uint32_t> shared_cells_;
-  std::set<uint32_t> doubtful_;  // storages that may have been written unseen
 };
 
 }  // namespace flambeau::script
