@@ -20,6 +20,21 @@ constexpr int kMaxDepth = 200;
 // Of a program in which more nodes were emitted, paths meet again: each way to the end has nodes of its own.
 constexpr uint32_t kMaxNodesApart = 200'000;
 
+// At its end the depth is what it was.
+class DepthScope {
+ public:
+  explicit DepthScope(int& depth) : depth_(depth), outer_(depth) {}
+  ~DepthScope() { depth_ = outer_; }
+  DepthScope(const DepthScope&) = delete;
+  DepthScope& operator=(const DepthScope&) = delete;
+
+  int outer() const { return outer_; }
+
+ private:
+  int& depth_;
+  int outer_;
+};
+
 }  // namespace
 
 std::string OperatorName(const torchscript::Node& node) {
@@ -181,73 +196,80 @@ std::function<void(Diagnostic&)> Evaluator::At(const Node& node) const {
   };
 }
 
+void Evaluator::BindConstant(const Node& node) {
+  if (node.outputs.empty()) return;
+  const Constant* constant = node.Find("value");
+  if (constant == nullptr) return Bind(node.outputs[0], Nothing{});
+  Bind(node.outputs[0], Import(*constant, node.Find("made_by_run") == nullptr ? node.outputs[0]->name : ""));
+}
+
+// An If whose branch is known becomes the last frame. Of one that is walked apart, the results are those of the first frame's block.
+std::optional<Result<Vals>> Evaluator::EnterIf(const Node& node, std::vector<Frame>& frames) {
+  ContextScope scope(sink_, At(node));
+  emitter_.SetOrigin(OriginOf(node));
+  Val condition = node.inputs.empty() ? Val() : ValueOf(node.inputs[0]);
+  const auto taken = Decide(node, condition);
+  if (!taken) {
+    BindOutputs(node, kFailure);
+  } else if (*taken != nullptr) {
+    kept_inputs_.NoteLeftPath(node, **taken);
+    if (const auto given = given_.find(&node); given != given_.end())
+      for (const auto& [value, val] : given->second) Bind(value, val);
+    frames.push_back({*taken, 0, &node});
+  } else if (apart_.contains(added_.SourceOf(node)) && emitter_.node_count() < kMaxNodesApart) {
+    return Branch(node, condition, frames);
+  } else {
+    BindOutputs(node, Branch(node, condition, {}));
+  }
+  return std::nullopt;
+}
+
+// The node as it is walked: a loop as its first round and the rest, what works on parts as these. nullptr if that failed.
+const torchscript::Node* Evaluator::NextOf(Frame& frame) {
+  const Node* node = frame.block->nodes[frame.next++];
+  if (IsPeeled(*node)) {
+    ContextScope scope(sink_, At(*node));
+    emitter_.SetOrigin(OriginOf(*node));
+    const auto peeled = Peel(*node);
+    if (!peeled) {
+      BindOutputs(*node, kFailure);
+      return nullptr;
+    }
+    node = *peeled;
+  }
+  const Node* parted = Parted(*node);
+  return parted != nullptr ? parted : node;
+}
+
 // An If whose branch is known is walked in place: that takes a frame, no recursion.
 Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
-  const int outer = depth_;
-  for (;;) {
-    if (raised_) {
-      depth_ = outer;
-      return kFailure;
-    }
-    depth_ = outer + static_cast<int>(frames.size());
-    if (depth_ > kMaxDepth) {
-      depth_ = outer;
+  const DepthScope scope(depth_);
+  while (!raised_) {
+    depth_ = scope.outer() + static_cast<int>(frames.size());
+    if (depth_ > kMaxDepth)
       return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the program nests more than {} blocks", kMaxDepth));
-    }
     Frame& frame = frames.back();
     if (frame.next == frame.block->nodes.size()) {
       Vals outputs = Outputs(*frame.block);
       const Node* holder = frame.node;
       frames.pop_back();
-      if (frames.empty()) {
-        depth_ = outer;
-        return outputs;
-      }
+      if (frames.empty()) return outputs;
       BindOutputs(*holder, std::move(outputs));
       continue;
     }
-    const Node* next = frame.block->nodes[frame.next++];
-    if (IsPeeled(*next)) {
-      ContextScope scope(sink_, At(*next));
-      emitter_.SetOrigin(OriginOf(*next));
-      const auto peeled = Peel(*next);
-      if (!peeled) BindOutputs(*next, kFailure);
-      if (!peeled) continue;
-      next = *peeled;
-    }
-    if (const Node* parted = Parted(*next)) next = parted;
-    const Node& node = *next;
-    if (node.kind == "prim::Constant") {
-      const Constant* constant = node.Find("value");
-      if (!node.outputs.empty())
-        Bind(node.outputs[0], constant != nullptr ? Import(*constant, node.Find("made_by_run") == nullptr ? node.outputs[0]->name : "") : Val(Nothing{}));
-      continue;
-    }
-    if (node.kind != "prim::If") {
-      BindOutputs(node, Evaluate(node));
+    const Node* node = NextOf(frame);
+    if (node == nullptr) continue;
+    if (node->kind == "prim::Constant") {
+      BindConstant(*node);
+    } else if (node->kind == "prim::If") {
+      if (auto results = EnterIf(*node, frames)) return *std::move(results);
+    } else {
+      BindOutputs(*node, Evaluate(*node));
       if (!written_rows_.empty()) PutRowsBack();
       if (!opened_lists_.empty()) TakeInWrittenElements(*this);
-      continue;
-    }
-    ContextScope scope(sink_, At(node));
-    emitter_.SetOrigin(OriginOf(node));
-    Val condition = node.inputs.empty() ? Val() : ValueOf(node.inputs[0]);
-    const auto taken = Decide(node, condition);
-    if (!taken) {
-      BindOutputs(node, kFailure);
-    } else if (*taken != nullptr) {
-      kept_inputs_.NoteLeftPath(node, **taken);
-      if (const auto given = given_.find(&node); given != given_.end())
-        for (const auto& [value, val] : given->second) Bind(value, val);
-      frames.push_back({*taken, 0, &node});
-    } else if (apart_.contains(added_.SourceOf(node)) && emitter_.node_count() < kMaxNodesApart) {
-      auto outputs = Branch(node, condition, frames);
-      depth_ = outer;
-      return outputs;
-    } else {
-      BindOutputs(node, Branch(node, condition, {}));
     }
   }
+  return kFailure;
 }
 
 }  // namespace flambeau::script

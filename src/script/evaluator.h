@@ -138,6 +138,9 @@ class Evaluator {
   // Walks to the end of the first frame's block, from the last frame on.
   Result<Vals> Walk(std::vector<Frame> frames);
   Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
+  const Node* NextOf(Frame& frame);
+  void BindConstant(const Node& node);
+  std::optional<Result<Vals>> EnterIf(const Node& node, std::vector<Frame>& frames);
   void BindOutputs(const Node& node, Result<Vals> results);
   bool IsLost(const Val& value) const;
   Failure ReadsLost(const Val& value);

@@ -52,6 +52,15 @@ std::string Words(const Type& type) {
   }
 }
 
+// Why paths cannot meet with the value; `known`: the cells before it were there before the paths parted.
+std::optional<std::string> ReasonAgainst(const Val& value, const Heap& heap, uint32_t known) {
+  if (const auto* undefined = value.As<Undefined>()) return undefined->because ? std::optional(*undefined->because) : std::nullopt;
+  if (const auto* object = value.As<ObjectVal>(); object != nullptr && !heap[object->cell].object && object->cell >= known)
+    return "it is an object of a class, and another one on each path";
+  const auto cell = CellOf(value);
+  return cell && heap[*cell].lost && *cell >= known ? std::optional<std::string>("nobody knows what it holds") : std::nullopt;
+}
+
 }  // namespace
 
 Skeleton Skeleton::OfTensor(Type type) {
@@ -77,61 +86,67 @@ Skeleton Skeleton::OfContents(const Val& container, Emitter& emit, const Heap& h
 Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   const Val value = emit.Settled(unsettled);
   Skeleton skeleton;
-  if (const auto* undefined = value.As<Undefined>(); undefined != nullptr && undefined->because) {
-    (void)skeleton.Conflict(*undefined->because);
+  if (auto reason = ReasonAgainst(value, heap, known.value_or(0))) {
+    (void)skeleton.Conflict(*std::move(reason));
     return skeleton;
-  }
-  if (const auto cell = CellOf(value); cell && heap[*cell].lost && *cell >= known.value_or(0)) {
-    (void)skeleton.Conflict("nobody knows what it holds");
-    return skeleton;
-  }
-  if (const auto* object = value.As<ObjectVal>(); object != nullptr && !heap[object->cell].object && object->cell >= known.value_or(0)) {
-    (void)skeleton.Conflict("it is an object of a class, and another one on each path");
-    return skeleton;
-  }
-  if (const auto cell = CellOf(value)) {
-    skeleton.held_ = heap[*cell].is_row;
-    skeleton.lost_ = heap[*cell].lost;
-  }
-  if (const Cell* cell = ListOf(value, heap)) {
-    skeleton.apart_ = IsApart(*cell, heap);
-    skeleton.sole_ = IsSole(*cell, heap);
   }
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
+  skeleton.NoteMarks(value, heap);
   if (const auto* tensor = value.As<TensorVal>()) {
     skeleton.type_ = CurrentType(*tensor, emit);
     if (!known) skeleton.kind_ = Kind::kTensor;
   } else if (const auto type = PathNumberType(value, emit)) {
     skeleton.type_ = *type;
     if (!known && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
-  } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
-    skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
-    skeleton.of_numbers_ = heap[list->cell].of_numbers;
-    if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
-  } else if (list != nullptr && !heap[list->cell].columns.empty()) {
-    skeleton.kind_ = Kind::kList;
-    if (skeleton.AddList(heap[list->cell], emit, heap) && skeleton.kind_ == Kind::kConflict) return skeleton;
-    skeleton.kind_ = list->cell >= known.value_or(0) ? Kind::kTable : Kind::kFixed;
-  } else if (const auto* quantized = value.As<QuantizedVal>()) {
-    skeleton.children_.push_back(OfBounded(quantized->value->data, emit, heap, known));
-    skeleton.kind_ = Kind::kQuantized;
-  } else if (const Vals* elements = ElementsOf(value, heap)) {
-    for (const Val& element : *elements) skeleton.children_.push_back(OfBounded(element, emit, heap, known));
-    if (list != nullptr) (void)skeleton.NoteRows(heap[list->cell], heap);
-    if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
-    if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
-  } else if (const auto* optional = value.As<OptionalVal>()) {
-    skeleton.MakeOptional(OfBounded(*optional->value, emit, heap, known));
-  } else if (const auto* dict = value.As<DictVal>()) {
-    const bool lost = heap[dict->cell].lost;  // nobody knows its entries
-    for (const auto& [key, entry] : lost ? decltype(Cell::entries)() : heap[dict->cell].entries) {
-      skeleton.keys_.push_back(key);
-      skeleton.children_.push_back(OfBounded(entry, emit, heap, known));
-    }
-    if (dict->cell >= known.value_or(0)) skeleton.kind_ = Kind::kDict;
+  } else {
+    skeleton.TakeParts(value, emit, heap, known);
   }
   return skeleton;
+}
+
+void Skeleton::NoteMarks(const Val& value, const Heap& heap) {
+  if (const auto cell = CellOf(value)) {
+    held_ = heap[*cell].is_row;
+    lost_ = heap[*cell].lost;
+  }
+  if (const Cell* list = ListOf(value, heap)) {
+    apart_ = IsApart(*list, heap);
+    sole_ = IsSole(*list, heap);
+  }
+}
+
+void Skeleton::TakeParts(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
+  const auto cell = CellOf(value);
+  const bool is_new = cell && *cell >= known.value_or(0);
+  const auto add = [&](const Val& part) { children_.push_back(OfBounded(part, emit, heap, known)); };
+  const Cell* list = ListOf(value, heap);
+  if (list != nullptr && list->sequence) {
+    type_ = emit.TypeOf(*list->sequence);
+    of_numbers_ = list->of_numbers;
+    if (is_new) kind_ = Kind::kTensor;
+  } else if (list != nullptr && !list->columns.empty()) {
+    kind_ = Kind::kList;
+    if (AddList(*list, emit, heap) && kind_ == Kind::kConflict) return;
+    kind_ = is_new ? Kind::kTable : Kind::kFixed;
+  } else if (const Vals* elements = ElementsOf(value, heap)) {
+    std::ranges::for_each(*elements, add);
+    if (list != nullptr) (void)NoteRows(*list, heap);
+    if (list == nullptr) kind_ = Kind::kTuple;
+    else if (is_new) kind_ = Kind::kList;
+  } else if (const auto* dict = value.As<DictVal>()) {
+    if (!heap[dict->cell].lost)  // of which nobody knows the entries
+      for (const auto& [key, entry] : heap[dict->cell].entries) {
+        keys_.push_back(key);
+        add(entry);
+      }
+    if (is_new) kind_ = Kind::kDict;
+  } else if (const auto* quantized = value.As<QuantizedVal>()) {
+    add(quantized->value->data);
+    kind_ = Kind::kQuantized;
+  } else if (const auto* optional = value.As<OptionalVal>()) {
+    MakeOptional(OfBounded(*optional->value, emit, heap, known));
+  }
 }
 
 bool Skeleton::Conflict(std::string reason) {

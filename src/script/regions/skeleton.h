@@ -53,6 +53,10 @@ class Skeleton {
 
  private:
   static Skeleton OfBounded(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known);
+  // What the list or dict is to others.
+  void NoteMarks(const Val& value, const Heap& heap);
+  // Of a container, an optional or a quantized tensor: its children.
+  void TakeParts(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known);
   enum class Kind { kFixed, kTensor, kNumber, kList, kTable, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
 
   bool Conflict(std::string reason);
