@@ -107,6 +107,13 @@ def asked_of_tensors(self, x, y, n):
 
 
 @case.forward(*GIVEN, dynamic_axes=AXES, how=("script",), **N)
+def what_a_tensor_is_not(self, x, y, n):
+    if x.is_meta or x.is_vulkan or x.is_ipu or x.is_conj() or x.is_inference() or x.is_distributed():
+        return y
+    return x if x.retains_grad else x + n
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, how=("script",), **N)
 def strides_of_what_is_reshaped(self, x, y, n):
     cube = torch.ones(4, 6, 8)[:, 1:4, ::2]
     pairs = cube.reshape(2, 2, 3, 4), cube.reshape(4, 1, 3, 2, 2), cube.flatten(0, 1), cube.transpose(0, 1).reshape(3, 4, 2, 2), cube.reshape(-1)

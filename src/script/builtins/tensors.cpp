@@ -171,6 +171,16 @@ Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{kTest(type->dtype)};
 }
 
+// Of complex numbers, PyTorch may put the sign of their imaginary parts off.
+Result<Vals> IsConjugated(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type* type = TensorType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  return IsComplex(type->dtype) ? Result<Vals>(evaluator.Unsupported("asks whether a tensor of complex numbers is conjugated")) : Vals{false};
+}
+
+// Of what a model does not do: it computes no gradients, and has one process.
+Result<Vals> Never(Evaluator&, const Node&, Arguments) { return Vals{false}; }
+
 Result<Vals> DeviceOf(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* text = arguments[0].As<std::string>()) {
     if (arguments.size() < 2 || arguments[1].Is<Nothing>()) return Vals{DeviceVal{*text}};
@@ -396,11 +406,15 @@ constexpr BuiltinRow kRows[] = {
     {"aten::element_size", &ElementSize},
     {"aten::get_device", &DeviceNumber},
     {"aten::is_complex", &DtypeIs<IsComplex>},
+    {"aten::is_conj", &IsConjugated},
     {"aten::is_contiguous", &IsContiguous},
+    {"aten::is_distributed", &Never},
     {"aten::is_floating_point", &DtypeIs<IsFloating>},
+    {"aten::is_inference", &Never},
     {"aten::is_same_size", &IsSameSize},
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
+    {"aten::retains_grad", &Never},
     {"aten::size", &Size},
     {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
@@ -411,7 +425,12 @@ constexpr BuiltinRow kRows[] = {
     {"prim::dtype", &DtypeOf},
     {"prim::is_cpu", &IsOnDevice},
     {"prim::is_cuda", &IsOnDevice},
+    {"prim::is_ipu", &IsOnDevice},
+    {"prim::is_maia", &IsOnDevice},
+    {"prim::is_meta", &IsOnDevice},
     {"prim::is_mps", &IsOnDevice},
+    {"prim::is_mtia", &IsOnDevice},
+    {"prim::is_vulkan", &IsOnDevice},
     {"prim::is_xla", &IsOnDevice},
     {"prim::is_xpu", &IsOnDevice},
     {"prim::itemsize", &ElementSize},
