@@ -139,6 +139,26 @@ def interpolated(self, x, n):
     return nearest, linear, F.interpolate(x, scale_factor=[f, 2.0], mode="bicubic"), F.interpolate(x, scale_factor=f, recompute_scale_factor=True)
 
 
+FACTORS = [(x(1, 1, 10, 33), torch.tensor(n, dtype=torch.float64)) for n in (2.0, 0.7, 0.6, 1.1, 2.1, 1 / 3)]
+
+
+def of_factors(opset, dtype):
+    class OfFactors(nn.Module):
+        def forward(self, x, n):
+            f = float(n)
+            nearest = F.interpolate(x, scale_factor=f), F.interpolate(x, scale_factor=[f, 1.5], mode="nearest-exact")
+            return nearest, F.interpolate(x, scale_factor=f, mode="bilinear"), F.interpolate(x[0], scale_factor=f, mode="linear")
+
+    OfFactors.__name__ = OfFactors.__qualname__ = f"OfFactors{opset}{dtype}".replace("torch.", "")
+    return OfFactors
+
+
+for opset in (9, 11, 17):
+    for dtype in (torch.float32, torch.float64):
+        args = [(image.to(dtype), n) for image, n in FACTORS]
+        case(*args[0], how=("script",), others=args[1:], dynamic_axes={"x": [2, 3]}, opset_version=opset)(of_factors(opset, dtype))
+
+
 SIZES = [(x(2, 3, 6), torch.tensor(n), torch.tensor(step)) for n, step in ((2, 1), (3, 2), (6, 1))]
 
 

@@ -105,6 +105,14 @@ def solution_and_rest(b, a):
         ("torch.__upsample_nearest(a, [3, 9], None)", (IMAGES,), lambda a: resized(a, (3, 9))),
         ("torch.__upsample_bilinear(a, None, [2, 3])", (IMAGES,), lambda a: resized(a, scale_factor=(2, 3), mode="bilinear", align_corners=True)),
         ("torch.__upsample_bilinear(a, 4, None)", (IMAGES,), lambda a: resized(a, 4, mode="bilinear", align_corners=True)),
+        ("torch.__interpolate(a, None, 1.7, \"bilinear\", None, None, False)", (IMAGES,),
+         lambda a: resized(a, scale_factor=1.7, mode="bilinear", recompute_scale_factor=True)),
+        ("torch.__interpolate(a, None, 1.7, \"bilinear\", None, False, False)", (IMAGES,), lambda a: resized(a, scale_factor=1.7, mode="bilinear")),
+        ("torch.__interpolate(a, None, [1.7, 0.6], \"nearest-exact\", None, False, False)", (IMAGES,),
+         lambda a: resized(a, scale_factor=(1.7, 0.6), mode="nearest-exact")),
+        ("torch.__interpolate(a, None, float(b), \"bilinear\", True, False, False)", (IMAGES, torch.tensor(1.7)),
+         lambda a, b: resized(a, scale_factor=float(b), mode="bilinear", align_corners=True)),
+        ("torch.__interpolate(a, [3, 4], None, \"bicubic\", None, None, True)", (IMAGES,), lambda a: resized(a, (3, 4), mode="bicubic", antialias=True)),
     ],
 )  # fmt: skip
 def test_calls_that_torch_no_longer_takes(code, args, today, tmp_path):

@@ -6,6 +6,7 @@
 #include "lower/op.h"
 #include "lower/ops/antialias.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/nearest_pixels.h"
 
 namespace flambeau::lower {
 namespace {
@@ -48,19 +49,14 @@ bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const
   return agree;
 }
 
-// The factor in float32, by which runtimes multiply sizes; one beside it where that would not give PyTorch's size.
-double RuntimeFactor(double factor, int64_t in, int64_t out) {
-  const auto nearest = static_cast<float>(factor);
-  for (const float each : {nearest, std::nextafter(nearest, HUGE_VALF), std::nextafter(nearest, 0.0F)})
-    if (static_cast<int64_t>(each * static_cast<float>(in)) == out) return each;
-  return factor;
-}
-
 bool IsNearest(const onnx::ResizeAttributes& attributes) { return attributes.mode == "nearest" && attributes.nearest_mode == "floor"; }
+
+NearestPixels PixelsOf(const onnx::ResizeAttributes& attributes) { return {.exact = !IsNearest(attributes)}; }
+
+constexpr int64_t kSmallImage = 128;  // rows and columns of the result
 
 // Whether PyTorch takes a kernel for small images, in which sizes that stay or double do so whatever the factor.
 bool IsSmallNearest(Lowering& to, const Tensor& x, const Floats& factors, const onnx::ResizeAttributes& attributes) {
-  constexpr int64_t kSmall = 128;  // rows and columns
   if (!IsNearest(attributes) || factors.size() != 2) return false;
   int64_t total = 0;
   for (const int64_t i : {0, 1}) {
@@ -68,12 +64,19 @@ bool IsSmallNearest(Lowering& to, const Tensor& x, const Floats& factors, const 
     if (!size) return false;
     total += static_cast<int64_t>(std::floor(static_cast<double>(*size) * factors[static_cast<size_t>(i)]));
   }
-  return total <= kSmall;
+  return total <= kSmallImage;
 }
 
 // Whether PyTorch copies along an axis of which the size stays, whatever the factor.
 bool CopiesAxes(const onnx::ResizeAttributes& attributes) {
   return attributes.mode == "linear" || attributes.antialias != 0 || attributes.coordinate_transformation_mode == "align_corners";
+}
+
+// floor(size · factor), in float64 as PyTorch computes it.
+Dim SizeBy(Lowering& to, Dim in, double factor) {
+  if (const auto size = to.AsConstant(in)) return to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factor)));
+  const Tensor scaled = to.Mul(to.CastTo(to.Number(in), DType::kFloat64), to.NumberOf(factor, DType::kFloat64));
+  return to.DimOf(to.CastTo(to.Floor(scaled), DType::kInt64));
 }
 
 // onnxruntime copies where no size changes, whatever the factors. Some
@@ -91,21 +94,54 @@ Tensor ResizeInPlace(Lowering& to, Tensor x, const Floats& factors, const onnx::
   return Sized(to, to.SliceAxis(to.Resize(padded, {}, scales, {}, attributes), axis, to.Of(0), to.Of(size)), x.sizes());
 }
 
+// Whether the size becomes a whole multiple, by which each runtime picks the same pixels.
+bool IsMultiple(Lowering& to, Dim in, Dim out) {
+  constexpr int64_t kLargest = 16;
+  for (int64_t factor = 1; factor <= kLargest; ++factor)
+    if (to.Times(in, to.Of(factor)) == out) return true;
+  return false;
+}
+
+// By sizes. An axis along which Resize would show other pixels than PyTorch does is picked from here.
+Tensor ResizeTo(Lowering& to, Tensor x, const Dims& output_size, onnx::ResizeAttributes attributes) {
+  const bool picks = attributes.mode == "nearest";
+  const NearestPixels pixels = PixelsOf(attributes);
+  Dims sizes;
+  for (size_t i = 0; i < output_size.size(); ++i) {
+    const int64_t axis = x.rank() - static_cast<int64_t>(output_size.size() - i);
+    const Dim size = x.size(axis);
+    const auto in = to.AsConstant(size), out = to.AsConstant(output_size[i]);
+    const bool known = in && out && *in > 0 && *out > 0;
+    if (picks && known && !pixels.AgreesWithResize(NearestPixels::StepOf(*in, *out), NearestPixels::StepOf(*out, *in), *out, *in - 1)) {
+      x = pixels.Take(to, x, axis, output_size[i], NearestPixels::StepOf(*in, *out));
+    } else if (picks && !known && !IsMultiple(to, size, output_size[i])) {
+      auto real = [&](Dim dim) { return to.CastTo(to.Number(dim), DType::kFloat32); };
+      x = pixels.Take(to, x, axis, output_size[i], to.Div(real(size), real(output_size[i])));
+    } else {
+      attributes.axes.push_back(axis);
+      sizes.push_back(output_size[i]);
+    }
+  }
+  return sizes.empty() ? x : to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
+}
+
 // PyTorch's sizes are floor(size · factor). Factors give the coordinates too,
 // unless sizes say the same.
 Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                 onnx::ResizeAttributes attributes) {
-  const auto spatial = static_cast<int64_t>(factors.empty() ? output_size->size() : factors.size());
   if (!Agree(to, x, output_size, factors)) return to.Unsupported(kScalesDisagree);
-  const bool small = IsSmallNearest(to, x, factors, attributes);
+  if (factors.empty()) return ResizeTo(to, x, *output_size, attributes);
+  const auto spatial = static_cast<int64_t>(factors.size());
+  const bool small = IsSmallNearest(to, x, factors, attributes), picks = attributes.mode == "nearest";
+  const NearestPixels pixels = PixelsOf(attributes);
   bool exact = true, changes = false;
   Dims sizes, known = x.sizes();
   Floats scales;
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i;
-    double factor = factors.empty() ? 0 : factors[static_cast<size_t>(i)];
+    double factor = factors[static_cast<size_t>(i)];
     Dim& result = known[static_cast<size_t>(axis)];
-    const auto size = factors.empty() ? std::nullopt : to.AsConstant(result);
+    const auto size = to.AsConstant(result);
     double product = size ? static_cast<double>(*size) * factor : 0;
     const auto out = static_cast<int64_t>(std::floor(product));
     if (size && out == *size && (small || CopiesAxes(attributes))) continue;
@@ -113,15 +149,23 @@ Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const F
       factor = 2;
       product = static_cast<double>(out);
     }
+    const bool whole = size && std::floor(product) == product;
+    const double scale = RuntimeFactor(factor, size);
+    const float step = NearestPixels::StepBy(factor);
+    auto agrees = [&](float by) { return size ? pixels.AgreesWithResize(step, by, out, *size - 1) : pixels.AgreesWithResize(factor, by); };
+    if (picks && !(agrees(static_cast<float>(scale)) && (!whole || *size == 0 || agrees(NearestPixels::StepOf(out, *size))))) {
+      x = pixels.Take(to, x, axis, SizeBy(to, result, factor), step);
+      result = x.size(axis);
+      continue;
+    }
     attributes.axes.push_back(axis);
-    exact = exact && size && std::floor(product) == product;
+    exact = exact && whole;
     changes = changes || out != size;
     result = size ? to.Of(out) : output_size ? (*output_size)[static_cast<size_t>(i)] : Dim{to.exprs().Anonymous()};
     if (size) sizes.push_back(result);
-    scales.push_back(size ? RuntimeFactor(factor, *size, out) : factor);
+    scales.push_back(scale);
   }
   if (attributes.axes.empty()) return x;
-  if (factors.empty()) return to.Resize(x, {}, {}, to.Shape1(*output_size), attributes);
   if (exact) return to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
   if (!changes) return ResizeInPlace(to, x, scales, attributes);
   const auto count = static_cast<int64_t>(scales.size());
@@ -131,15 +175,8 @@ Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const F
 Dims SizesOf(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
   if (output_size) return *output_size;
   Dims sizes;
-  for (size_t i = 0; i < factors.size(); ++i) {
-    const Dim in = x.size(x.rank() - static_cast<int64_t>(factors.size() - i));
-    if (const auto size = to.AsConstant(in)) {
-      sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factors[i]))));
-      continue;
-    }
-    const Tensor scaled = to.Mul(to.CastTo(to.Number(in), DType::kFloat64), to.NumberOf(factors[i], DType::kFloat64));
-    sizes.push_back(to.DimOf(to.CastTo(to.Floor(scaled), DType::kInt64)));
-  }
+  for (size_t i = 0; i < factors.size(); ++i)
+    sizes.push_back(SizeBy(to, x.size(x.rank() - static_cast<int64_t>(factors.size() - i)), factors[i]));
   return sizes;
 }
 
@@ -222,25 +259,13 @@ onnx::ResizeAttributes LanczosAntialiased(bool align_corners) {
   return {.antialias = 1, .coordinate_transformation_mode = Coordinates(align_corners), .mode = std::string(kLanczos)};
 }
 
-// Element i of an axis is element floor(i / factor) of the input, of the middle of a pixel if that is exact.
-Tensor PickNearest(Lowering& to, Tensor x, const Dims& output_size, const Floats& factors, bool exact) {
-  for (size_t i = 0; i < factors.size(); ++i) {
-    const int64_t axis = x.rank() - static_cast<int64_t>(factors.size() - i);
-    auto number = [&](double value) { return to.NumberOf(value, DType::kFloat32); };
-    Tensor at = to.CastTo(Iota(to, output_size[i]), DType::kFloat32);
-    if (exact) at = to.Add(at, number(0.5));
-    at = to.CastTo(to.Floor(to.Mul(at, number(1 / factors[i]))), DType::kInt64);
-    x = to.Gather(x, to.Min({at, to.Number(to.Minus(x.size(axis), to.Of(1)))}), {.axis = axis});
-  }
-  return x;
-}
-
 template <auto kMode>
 Tensor NearestOf(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors) {
   RequireOneEach(output_size, factors);
-  if (!Agree(to, x, output_size, factors))
-    return PickNearest(to, x, *output_size, factors, kMode().coordinate_transformation_mode == "half_pixel");
-  return ResizeBy(to, x, output_size, factors, kMode());
+  if (Agree(to, x, output_size, factors)) return ResizeBy(to, x, output_size, factors, kMode());
+  for (size_t i = 0; i < factors.size(); ++i)
+    x = PixelsOf(kMode()).Take(to, x, x.rank() - static_cast<int64_t>(factors.size() - i), (*output_size)[i], NearestPixels::StepBy(factors[i]));
+  return x;
 }
 
 template <auto kMode>
@@ -267,14 +292,48 @@ constexpr Mode kModes[] = {{"bicubic", Cubic},
                            {"nearest_exact", [](bool) { return NearestExact(); }},
                            {"trilinear", Linear}};
 
-// By one factor for each of the last dimensions, known at run time only.
+Tensor PickByFactors(Lowering& to, Tensor x, const Tensor& factors, const onnx::ResizeAttributes& attributes) {
+  auto real = [&](double value) { return to.NumberOf(value, DType::kFloat64); };
+  std::vector<Tensor> ins, outs;
+  for (size_t i = 0; i < attributes.axes.size(); ++i) {
+    const Tensor factor = to.Gather(factors, to.ConstantInt(static_cast<int64_t>(i)));
+    ins.push_back(to.CastTo(to.Number(x.size(attributes.axes[i])), DType::kFloat64));
+    outs.push_back(to.Floor(to.Mul(ins.back(), factor)));
+  }
+  // As PyTorch's kernel for small images does: what stays or doubles in size does so whatever the factor.
+  Tensor small;
+  if (IsNearest(attributes) && outs.size() == 2) small = to.LessOrEqual(to.Add(outs[0], outs[1]), real(kSmallImage));
+  for (size_t i = 0; i < attributes.axes.size(); ++i) {
+    Tensor step = to.Div(real(1), to.Gather(factors, to.ConstantInt(static_cast<int64_t>(i))));
+    for (const double times : {1.0, 2.0})
+      if (small) step = to.Where(to.And(small, to.Equal(outs[i], to.Mul(ins[i], real(times)))), real(1 / times), step);
+    const Dim out = to.DimOf(to.CastTo(outs[i], DType::kInt64));
+    x = PixelsOf(attributes).Take(to, x, attributes.axes[i], out, to.CastTo(step, DType::kFloat32));
+  }
+  return x;
+}
+
+// By one factor for each of the last dimensions, known at run time only. PyTorch multiplies sizes by them in float64, runtimes in
+// float32: where that gives another size, the least change of the factor gives PyTorch's.
 Tensor ResizeByFactors(Lowering& to, Tensor input, Tensor scale_factors, std::string_view mode, bool align_corners) {
   const auto* found = std::ranges::find(kModes, mode, &Mode::name);
   const auto count = to.AsConstant(scale_factors.size(0));
   if (found == std::end(kModes) || !count) throw onnx::BadOperand("takes a mode of resizing, and as many factors as are known");
   onnx::ResizeAttributes attributes = found->attributes(align_corners);
+  const Tensor factors = to.CastTo(scale_factors, DType::kFloat64);
   for (int64_t axis = input.rank() - *count; axis < input.rank(); ++axis) attributes.axes.push_back(axis);
-  return to.Resize(input, {}, to.CastTo(scale_factors, DType::kFloat32), {}, attributes);
+  if (attributes.mode == "nearest") return PickByFactors(to, input, factors, attributes);
+  Dims resized;
+  for (const int64_t axis : attributes.axes) resized.push_back(input.size(axis));
+  const Tensor sizes = to.CastTo(to.Shape1(resized), DType::kFloat64), wanted = to.Floor(to.Mul(sizes, factors));
+  const Tensor narrow = to.CastTo(factors, DType::kFloat32);
+  const Tensor in_float32 = to.Floor(to.Mul(to.CastTo(sizes, DType::kFloat32), narrow));
+  const Tensor in_float64 = to.Floor(to.Mul(sizes, to.CastTo(narrow, DType::kFloat64)));  // by older opsets' forms
+  const Tensor given = to.Add(to.CastTo(in_float32, DType::kFloat64), in_float64);
+  const Tensor off = to.CastTo(to.Sign(to.Sub(to.Add(wanted, wanted), given)), DType::kFloat32);
+  constexpr double kLeast = 1.2e-7;  // of itself
+  const Tensor change = to.Mul(off, to.NumberOf(kLeast, DType::kFloat32));
+  return to.Resize(input, {}, to.Add(narrow, to.Mul(narrow, change)), {}, attributes);
 }
 
 // The sizes are what the factors give.

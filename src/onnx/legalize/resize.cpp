@@ -17,6 +17,7 @@ struct Axis {
   int64_t axis;
   Tensor in, out;               // sizes, 0-d
   std::optional<double> scale;  // where it was given, and not the size
+  Tensor factor;                // 0-d, where it was given and only the run knows it
   std::optional<int64_t> known_in, known_out;
   bool constant() const { return known_in && known_out; }
 };
@@ -51,10 +52,19 @@ Real Ratio(const Axis& axis, Coordinates coordinates) {
   return axis.scale ? static_cast<Real>(1 / *axis.scale) : in / out;
 }
 
-// Scales are float32; what was meant is the number that the shortest decimal is.
+// Scales are float32; what was meant is a fraction of small numbers, or the number that the shortest decimal is. A scale may have been
+// moved to the next float32 for the sake of a size.
 double Meant(double scale) {
+  constexpr int64_t kLargest = 100;  // of denominators
+  const auto narrow = static_cast<float>(scale);
+  for (const float each : {narrow, std::nextafter(narrow, 0.0F), std::nextafter(narrow, HUGE_VALF)})
+    for (int64_t denominator = 1; denominator <= kLargest; ++denominator) {
+      const auto divisor = static_cast<double>(denominator);
+      const double fraction = std::round(each * divisor) / divisor;
+      if (static_cast<float>(fraction) == each) return fraction;
+    }
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof(text), static_cast<float>(scale)).ptr;
+  const auto end = std::to_chars(text, text + sizeof(text), narrow).ptr;
   double meant = scale;
   std::from_chars(text, end, meant);
   return meant;
@@ -129,13 +139,13 @@ Tensor Sources(const Reals& real, const Axis& axis, Coordinates coordinates) {
   const Tensor one = real(1), half = real(0.5);
   if (coordinates == Coordinates::kAlignCorners)
     return to.Mul(places, to.Div(to.Sub(in, one), to.Max(Tensors{to.Sub(out, one), one})));
-  const Tensor ratio = axis.scale ? real(1 / *axis.scale) : to.Div(in, out);
+  const Tensor ratio = axis.factor ? real(to.Div(to.ConstantOf(1, DType::kFloat64), axis.factor)) : axis.scale ? real(1 / *axis.scale) : to.Div(in, out);
   if (coordinates == Coordinates::kAsymmetric) return to.Mul(places, ratio);
   return to.Sub(to.Mul(to.Add(places, half), ratio), half);
 }
 
 std::vector<Tap> ComputedTaps(Builder& to, const Axis& axis, const Sampling& sampling, DType dtype) {
-  const Reals real{to, sampling.real};
+  const Reals real{to, sampling.mode == "nearest" ? DType::kFloat32 : sampling.real};
   Tensor source = Sources(real, axis, sampling.coordinates);
   auto index = [&](const Tensor& x) { return to.CastTo(Clamped(real, x, axis.in), DType::kInt64); };
   const Tensor half = real(0.5);
@@ -220,25 +230,24 @@ std::optional<std::vector<Axis>> AxesOf(Builder& to, const Request& request) {
   if (axes.empty())
     for (int64_t axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
   const auto factors = scales ? KnownFloats(to, scales) : std::nullopt;
-  if (scales && (!factors || factors->size() != axes.size())) return std::nullopt;
+  if (factors && factors->size() != axes.size()) return std::nullopt;
   std::vector<Axis> found;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t at = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
-    Axis axis{at, SizeNumber(to, x, at), {}, {}, {}, {}};
-    if (scales) {
+    Axis axis{at, SizeNumber(to, x, at), {}, {}, {}, {}, {}};
+    axis.known_in = to.AsConstant(x.size(at));
+    auto scaled = [&](const Tensor& by) {
+      return to.CastTo(to.Floor(to.Mul(to.CastTo(axis.in, DType::kFloat64), by)), DType::kInt64);
+    };
+    if (factors) {
       axis.scale = Meant((*factors)[i]);
-      const Reals real{to, DType::kFloat32};
-      const Tensor exact = to.Mul(real(axis.in), real(*axis.scale));
-      axis.known_in = to.AsConstant(x.size(at));
-      if (axis.known_in) {
-        axis.known_out = static_cast<int64_t>(std::floor(static_cast<float>(*axis.known_in) * static_cast<float>(*axis.scale)));
-        axis.out = to.ConstantInt(*axis.known_out);
-      } else {
-        axis.out = to.CastTo(to.Floor(exact), DType::kInt64);
-      }
+      if (axis.known_in) axis.known_out = static_cast<int64_t>(std::floor(static_cast<double>(*axis.known_in) * *axis.scale));
+      axis.out = axis.known_out ? to.ConstantInt(*axis.known_out) : scaled(to.ConstantOf(*axis.scale, DType::kFloat64));
+    } else if (scales) {
+      axis.factor = to.CastTo(to.Gather(scales, to.ConstantInt(static_cast<int64_t>(i))), DType::kFloat64);
+      axis.out = scaled(axis.factor);
     } else {
       axis.out = to.Gather(to.CastTo(sizes, DType::kInt64), to.ConstantInt(static_cast<int64_t>(i)));
-      axis.known_in = to.AsConstant(x.size(at));
       if (const auto known = KnownInts(to, axis.out)) axis.known_out = known->front();
     }
     if (axis.scale == 1.0 || (axis.constant() && axis.known_in == axis.known_out && !axis.scale)) continue;
@@ -277,6 +286,7 @@ std::optional<Floats> WholeFactors(const std::vector<Axis>& axes, const Sampling
   Floats factors(static_cast<size_t>(rank), 1.0);
   if (sampling.mode != "nearest" || sampling.coordinates != Coordinates::kAsymmetric || sampling.nearest != "floor") return std::nullopt;
   for (const Axis& axis : axes) {
+    if (axis.factor) return std::nullopt;
     if (!axis.scale && (!axis.constant() || *axis.known_in == 0 || *axis.known_out % *axis.known_in != 0)) return std::nullopt;
     const double factor = axis.scale ? *axis.scale : static_cast<double>(*axis.known_out / *axis.known_in);
     if (factor < 1 || factor != std::floor(factor)) return std::nullopt;

@@ -24,8 +24,34 @@ Result<Val> SizesByFactors(Evaluator& evaluator, const Val& image, const Vals& f
   return evaluator.List(std::move(sizes));
 }
 
-// (x, size, scale_factor, mode, align_corners), or the first three for the nearest pixel, as archives before torch 1.5 call it: by the
-// number of dimensions and the mode it is one of several operators.
+// To sizes, or by factors where one is None.
+Result<Vals> ResizeOneWay(Evaluator& evaluator, const std::string& form, const Val& image, Val size, std::optional<bool> aligned, Val factors) {
+  Vals operands{image, std::move(size)};
+  if (aligned) operands.emplace_back(*aligned);
+  operands.push_back(std::move(factors));
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1(fmt::format("aten::{}.vec", form), operands));
+  return Vals{std::move(result)};
+}
+
+// By factors of which only the run knows some.
+Result<Vals> ResizeByNumbers(Evaluator& evaluator, const Val& image, const Vals& factors, std::string mode, bool aligned) {
+  FLAMBEAU_TRY(const Val tensor, evaluator.emit().NumbersTensor(factors, DType::kFloat64));
+  return evaluator.emit().Call("flambeau::resize_by_factors", {image, tensor, std::move(mode), aligned});
+}
+
+struct Form {
+  std::string_view mode;  // as PyTorch's functions call it
+  size_t dims;            // 0: any
+  std::string_view name;  // of the operator, before the number of dimensions
+  bool aligns;            // takes align_corners
+};
+constexpr Form kForms[] = {{"nearest", 0, "upsample_nearest", false},   {"nearest-exact", 0, "_upsample_nearest_exact", false},
+                           {"linear", 1, "upsample_linear", true},      {"bilinear", 2, "upsample_bilinear", true},
+                           {"bicubic", 2, "upsample_bicubic", true},    {"trilinear", 3, "upsample_trilinear", true}};
+
+// (x, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias), or the first three for the nearest pixel. Archives
+// before torch 1.5 call it with five; what torch.onnx.export was given calls it from then on. By the number of dimensions and the mode
+// it is one of several operators. It resizes to whole sizes unless it is told not to.
 Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   const Val nearest = std::string("nearest");
@@ -37,30 +63,29 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
     const auto* list = value.As<ListVal>();
     return list != nullptr ? evaluator.heap()[list->cell].elements : Vals(dims, value);
   };
-  Emitter& emit = evaluator.emit();
+  auto flag = [&](size_t i) { return i < arguments.size() ? arguments[i].AsInt() : std::nullopt; };
+  const auto* form = std::ranges::find_if(kForms, [&](const Form& each) { return each.mode == *mode && (each.dims == 0 || each.dims == dims); });
+  const bool antialias = flag(6).value_or(0) != 0;
+  if (*mode != "area" && (form == std::end(kForms) || (antialias && dims != 2)))
+    return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
+  const std::string name = *mode == "area" ? "" : fmt::format("{}{}{}d{}", antialias ? "_" : "", form->name, dims, antialias ? "_aa" : "");
+  const auto aligned = *mode != "area" && form->aligns ? std::optional(flag(4).value_or(0) != 0) : std::nullopt;
   Val size = evaluator.List(each_dim(arguments[1]));
   if (arguments[1].Is<Nothing>()) {
     const Vals factors = each_dim(arguments[2]);
     if (factors.size() != dims || !std::ranges::all_of(factors, &Val::IsNumber))
       return evaluator.Unsupported("interpolates to no known size");
+    if (flag(5) == 0 && *mode != "area") {
+      if (antialias || std::ranges::none_of(factors, &Val::Is<NumberVal>))
+        return ResizeOneWay(evaluator, name, arguments[0], Nothing{}, aligned, evaluator.List(factors));
+      std::string key(form->name.substr(form->name.find("upsample_") + std::string_view("upsample_").size()));
+      return ResizeByNumbers(evaluator, arguments[0], factors, std::move(key), aligned.value_or(false));
+    }
     FLAMBEAU_TRY(size, SizesByFactors(evaluator, arguments[0], factors));
   }
-  if (*mode == "area") {
-    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
-    return Vals{std::move(result)};
-  }
-  const bool aligned = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
-  if (*mode == "nearest") {
-    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, Nothing{}}));
-    return Vals{std::move(result)};
-  }
-  static constexpr std::pair<std::string_view, size_t> kModes[] = {{"linear", 1}, {"bilinear", 2}, {"bicubic", 2}, {"trilinear", 3}};
-  for (const auto& [name, of] : kModes)
-    if (*mode == name && dims == of) {
-      FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_{}{}d.vec", name, dims), {arguments[0], size, aligned, Nothing{}}));
-      return Vals{std::move(result)};
-    }
-  return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
+  if (*mode != "area") return ResizeOneWay(evaluator, name, arguments[0], std::move(size), aligned, Nothing{});
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
+  return Vals{std::move(result)};
 }
 
 // (x, size, scale_factor)
@@ -69,21 +94,17 @@ Result<Vals> UpsampleBilinear(Evaluator& evaluator, const Node& node, Arguments 
   return Interpolate(evaluator, node, named);
 }
 
-// upsample_<mode><dimensions>d.vec(x, size, [align_corners], factors): the operators take factors that are known now,
-// and onnxruntime resizes float64 by such ones only.
+// upsample_<mode><dimensions>d.vec(x, size, [align_corners], factors): the operators take factors that are known now.
 Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* list = node.overload == "vec" ? arguments.back().As<ListVal>() : nullptr;
   const Vals factors = list != nullptr ? evaluator.heap()[list->cell].elements : Vals();
-  const auto* image = arguments[0].As<TensorVal>();
-  if (!arguments[1].Is<Nothing>() || std::ranges::none_of(factors, &Val::Is<NumberVal>) || image == nullptr ||
-      evaluator.TypeOf(*image).dtype == DType::kFloat64)
+  if (!arguments[1].Is<Nothing>() || std::ranges::none_of(factors, &Val::Is<NumberVal>) || !arguments[0].Is<TensorVal>())
     return evaluator.CallOperator(node, arguments);
   std::string_view mode = node.kind;
   mode.remove_prefix(mode.find("upsample_") + std::string_view("upsample_").size());
   mode.remove_suffix(2);
   const bool aligned = arguments.size() > 3 && arguments[2].AsInt().value_or(0) != 0;
-  FLAMBEAU_TRY(const Val tensor, evaluator.emit().NumbersTensor(factors));
-  return evaluator.emit().Call("flambeau::resize_by_factors", {arguments[0], tensor, std::string(mode), aligned});
+  return ResizeByNumbers(evaluator, arguments[0], factors, std::string(mode), aligned);
 }
 
 // By a list of which only the run knows how long it is: what it lacks, of the tensor's first dimensions, is 0.
