@@ -110,13 +110,13 @@ CASES = [
     *[case(F.interpolate, BYTES, mode="lanczos", antialias=True, dynamic={0: [2, 3]}, **SIZES[1]) for _ in known("torch.ops.aten._upsample_lanczos2d_aa.default")],
     *[case(F.interpolate, BYTES[:, :, :, :5], mode="bicubic", antialias=antialias, scale_factor=(1.1, 1.3), dynamic={0: [2, 3]}) for antialias in (False, True)],
     # where a place divided by the scale is not the place times the step, in float32
-    *[case(F.interpolate, floats(1, 1, 9, 20), mode=mode, size=size, dynamic=dynamic)
+    *[case(F.interpolate, floats(2, 1, 9, 20), mode=mode, size=size, dynamic=dynamic)
       for mode in MODES[:2] for size in ((6, 12), (11, 7)) for dynamic in ({0: [0]}, {0: [2, 3]})],
-    *[case(F.interpolate, floats(1, 1, 10, 33), mode=mode, scale_factor=factor, dynamic=dynamic)
+    *[case(F.interpolate, floats(2, 1, 10, 33), mode=mode, scale_factor=factor, dynamic=dynamic)
       for mode, factor in (("nearest", 0.6), ("nearest", 1.2), ("nearest-exact", 0.3), ("nearest-exact", 2.3)) for dynamic in ({0: [0]}, {0: [2, 3]})],
-    *[case(F.interpolate, floats(1, 1, 9, 21), mode=mode, scale_factor=factor, dynamic=dynamic, **DOUBLE)
+    *[case(F.interpolate, floats(2, 1, 9, 21), mode=mode, scale_factor=factor, dynamic=dynamic, **DOUBLE)
       for mode in MODES for factor in (1 / 3, 4 / 3) for dynamic in ({0: [0]}, {0: [2, 3]})],
     # sizes that are less in float32 than in float64
-    *[case(F.interpolate, floats(1, 1, 10, 30), mode=mode, scale_factor=factor, dynamic=dynamic)
+    *[case(F.interpolate, floats(2, 1, 10, 30), mode=mode, scale_factor=factor, dynamic=dynamic)
       for mode in MODES for factor in (2.1, 1.3) for dynamic in ({0: [0]}, {0: [2, 3]})],
 ]
