@@ -46,6 +46,10 @@ bool NearestPixels::AgreesWithResize(float step, float scale, int64_t places, in
   return true;
 }
 
+bool NearestPixels::AgreesWithResize(int64_t in, int64_t out) const {
+  return out <= 0 || AgreesWithResize(StepOf(in, out), StepOf(out, in), out, in - 1);
+}
+
 bool NearestPixels::AgreesWithResize(double factor, float scale) const {
   return AgreesWithResize(StepBy(factor), scale, kTried, std::numeric_limits<int64_t>::max());
 }

@@ -18,6 +18,8 @@ struct NearestPixels {
 
   // Whether both pick alike at the first `places` places, if no element is after `last`.
   bool AgreesWithResize(float step, float scale, int64_t places, int64_t last) const;
+  // The same of sizes, of which the first is at least 1.
+  bool AgreesWithResize(int64_t in, int64_t out) const;
   // The same by a factor, of sizes that only the run knows.
   bool AgreesWithResize(double factor, float scale) const;
 

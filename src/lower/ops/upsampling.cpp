@@ -102,6 +102,33 @@ bool IsMultiple(Lowering& to, Dim in, Dim out) {
   return false;
 }
 
+// Whether Resize picks PyTorch's pixels at whatever size, as far as can be told from the first sizes: of two levels of a pyramid both
+// follow from one size of the input.
+bool AgreesAtEachSize(Lowering& to, const NearestPixels& pixels, Dim in, Dim out) {
+  constexpr int64_t kSizes = 512, kPlaces = 200'000;
+  if (IsMultiple(to, in, out)) return true;
+  ExprPool& exprs = to.exprs();
+  std::optional<Expr> symbol;
+  bool one = true;
+  for (const Dim dim : {in, out})
+    exprs.ForEachSymbol(dim.expr, [&](Expr each) {
+      one &= !symbol || *symbol == each;
+      symbol = each;
+    });
+  if (!symbol || !one) return false;
+  const ExprPool::Range range = exprs.RangeOf(*symbol);
+  const int64_t first = std::max<int64_t>(range.min, 1);
+  int64_t places = 0;
+  for (int64_t i = 0; i < kSizes && i <= range.max - first && places < kPlaces; ++i) {
+    const std::unordered_map<Expr, int64_t> at{{*symbol, first + i}};
+    const auto before = exprs.Evaluate(in.expr, at), after = exprs.Evaluate(out.expr, at);
+    if (!before || !after) return false;
+    if (*before > 0 && !pixels.AgreesWithResize(*before, *after)) return false;
+    places += *after;
+  }
+  return true;
+}
+
 // By sizes. An axis along which Resize would show other pixels than PyTorch does is picked from here.
 Tensor ResizeTo(Lowering& to, Tensor x, const Dims& output_size, onnx::ResizeAttributes attributes) {
   const bool picks = attributes.mode == "nearest";
@@ -111,10 +138,9 @@ Tensor ResizeTo(Lowering& to, Tensor x, const Dims& output_size, onnx::ResizeAtt
     const int64_t axis = x.rank() - static_cast<int64_t>(output_size.size() - i);
     const Dim size = x.size(axis);
     const auto in = to.AsConstant(size), out = to.AsConstant(output_size[i]);
-    const bool known = in && out && *in > 0 && *out > 0;
-    if (picks && known && !pixels.AgreesWithResize(NearestPixels::StepOf(*in, *out), NearestPixels::StepOf(*out, *in), *out, *in - 1)) {
+    if (picks && in && out && *in > 0 && !pixels.AgreesWithResize(*in, *out)) {
       x = pixels.Take(to, x, axis, output_size[i], NearestPixels::StepOf(*in, *out));
-    } else if (picks && !known && !IsMultiple(to, size, output_size[i])) {
+    } else if (picks && !(in && out) && !AgreesAtEachSize(to, pixels, size, output_size[i])) {
       auto real = [&](Dim dim) { return to.CastTo(to.Number(dim), DType::kFloat32); };
       x = pixels.Take(to, x, axis, output_size[i], to.Div(real(size), real(output_size[i])));
     } else {
