@@ -17,6 +17,7 @@ from .. import _engine
 from ..errors import CaptureError
 from . import enums
 from .exported_program import DTYPES
+from .script_graph import tensor_constant
 
 __all__ = [
     "SCRIPTS",
@@ -212,6 +213,11 @@ def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput
     return _engine.ScriptInput.constant(value)
 
 
+def _left_out(name: str, default: Any) -> _engine.ScriptInput:
+    """What the program has where it is given nothing: constant, tensors too."""
+    return describe(default, lambda tensor: _engine.ScriptInput.constant(tensor_constant(tensor, name)))
+
+
 def describe_inputs(
     model: Script,
     args: Sequence[Any],
@@ -242,7 +248,7 @@ def describe_inputs(
         elif argument.name in kwargs:
             described.append(like(argument.name, kwargs[argument.name]))
         elif argument.has_default_value():
-            described.append(like(argument.name, argument.default_value))
+            described.append(_left_out(argument.name, argument.default_value))
         else:
             raise CaptureError(f"the example arguments lack '{argument.name}'")
     return described
