@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace flambeau {
@@ -164,15 +165,6 @@ void Storages::AddLink(StorageId to, Link link) {
   storages_.Edit(to).links.push_back(std::move(link));
 }
 
-void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one) {
-  AddLink(to, {from, 0, part, false, if_one});
-  for (Link link : std::vector<Link>(storages_[from].links)) {
-    link.if_one |= if_one;
-    AddLink(to, link);
-  }
-  if (storages_[to].links.size() > kMaxLinks || storages_[from].alone_until) SetAny(to);
-}
-
 void Storages::SetAny(StorageId id) {
   Storage& storage = storages_.Edit(id);
   if (MaybeStale(storage)) storage.doubtful = true;
@@ -204,15 +196,46 @@ void Storages::SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& 
 }
 
 void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part, bool if_one) {
+  LinkStorages(a, b, std::vector<Link>(storages_[b].links), part, if_one);
+}
+
+void Storages::LinkStorages(StorageId a, StorageId b, const std::vector<Link>& kin, const std::optional<RoundPart>& part, bool if_one) {
   if (a == b) return;
-  const std::vector<Link> before = storages_[b].links;
-  AddLinks(a, b, part, if_one);
+  AddLink(a, {b, 0, part, false, if_one});
+  for (Link link : kin) {
+    link.if_one |= if_one;
+    AddLink(a, link);
+  }
+  if (storages_[a].links.size() > kMaxLinks || storages_[b].alone_until) SetAny(a);
   // What else `a` may be is not theirs: a list may hold either of two tensors, which are not one for that.
-  for (const Link& link : before) AddLink(link.storage, {a, 0, {}, false, if_one || link.if_one});
-  for (const Link& link : before)
+  for (const Link& link : kin) AddLink(link.storage, {a, 0, {}, false, if_one || link.if_one});
+  for (const Link& link : kin)
     if (storages_[link.storage].links.size() > kMaxLinks) SetAny(link.storage);
   AddLink(b, {a, 0, {}, false, if_one});
   if (storages_[b].links.size() > kMaxLinks) SetAny(b);
+}
+
+void Storages::SetMaybe(std::span<const std::pair<ValueId, StorageId>> pairs) {
+  std::map<uint32_t, std::vector<Link>> kin;  // from before
+  for (const auto& [tensor, other] : pairs) kin.try_emplace(other.index, storages_[other].links);
+  for (const auto& [tensor, other] : pairs) LinkStorages(StorageOf(tensor), other, kin[other.index], {}, false);
+}
+
+bool Storages::MayBeOne(ValueId tensor, ValueId other) {
+  const StorageId a = StorageOf(tensor), b = StorageOf(other);
+  if (a == b || storages_[a].alone_until || storages_[b].alone_until) return true;
+  const std::vector<Link>& of_a = storages_[a].links;
+  const std::vector<Link>& of_b = storages_[b].links;
+  const auto leads_to = [](const std::vector<Link>& links, StorageId storage) {
+    return std::ranges::find(links, storage, &Link::storage) != links.end();
+  };
+  if (leads_to(of_a, b) || leads_to(of_b, a)) return true;
+  // What earlier rounds put into a storage is not linked to what others put there.
+  const auto is_of_rounds = [](const Link& link) { return link.before; };
+  const auto meets = [&](const std::vector<Link>& links, const std::vector<Link>& others) {
+    return std::ranges::any_of(links, [&](const Link& link) { return is_of_rounds(link) && leads_to(others, link.storage); });
+  };
+  return meets(of_a, of_b) || meets(of_b, of_a);
 }
 
 bool Storages::AreApart(std::span<const ValueId> tensors) {

@@ -138,6 +138,10 @@ class Storages {
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage, or that part of it.
   void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
+  // The same of each of these pairs. Two of the tensors are not one because a storage may be either.
+  void SetMaybe(std::span<const std::pair<ValueId, StorageId>> pairs);
+  // Whether the two may share memory: not where some storage may be either of them, but both never are it at once.
+  bool MayBeOne(ValueId tensor, ValueId other);
   // The tensor's storage, and those that may be the same memory, unless that may be any.
   std::vector<StorageId> MayShare(ValueId tensor);
   // Whether any storage may be the same memory: of too many that may, none is listed.
@@ -230,8 +234,9 @@ class Storages {
   std::optional<RoundPart> PartOfStep(ViewId viewed, const ViewStep& step);
   void SetAny(StorageId storage);
   void AddLink(StorageId to, Link link);
-  void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one);
   void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part, bool if_one = false);
+  // `kin`: the links of `b` of which `a` may be, too.
+  void LinkStorages(StorageId a, StorageId b, const std::vector<Link>& kin, const std::optional<RoundPart>& part, bool if_one);
 
   Graph& graph_;
   Sink& sink_;

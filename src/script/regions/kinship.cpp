@@ -71,6 +71,23 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
   storages_.insert(key);
 }
 
+// Each of the group may be one storage. Two that swap places in each round never are it at once.
+void Kinship::LearnGroup(std::vector<uint64_t> group, std::span<const std::vector<ValueId>> values_of, Storages& storages) {
+  constexpr size_t kMaxCompared = 16;
+  if (group.size() > kMaxCompared) return void(parts_.Add(std::move(group)));
+  const auto may_be_one = [&](uint64_t part, uint64_t other) {
+    return std::ranges::any_of(values_of[part], [&](ValueId value) {
+      return std::ranges::any_of(values_of[other], [&](ValueId beside) { return storages.MayBeOne(value, beside); });
+    });
+  };
+  std::vector<std::vector<uint64_t>> pairs;
+  for (size_t i = 0; i < group.size(); ++i)
+    for (size_t k = i + 1; k < group.size(); ++k)
+      if (may_be_one(group[i], group[k])) pairs.push_back({group[i], group[k]});
+  if (pairs.size() == group.size() * (group.size() - 1) / 2) return void(parts_.Add(std::move(group)));
+  for (std::vector<uint64_t>& pair : pairs) parts_.Add(std::move(pair));
+}
+
 void Kinship::LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside) {
   std::map<uint32_t, std::vector<uint64_t>> of_first;  // by the first of the objects that they may be
   std::map<uint32_t, std::vector<uint64_t>> from_before;
@@ -121,9 +138,10 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
 void Kinship::LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round) {
   std::map<uint32_t, std::vector<uint64_t>> of_storage;
   std::vector<size_t> in_memory;
+  std::vector<std::vector<ValueId>> values_of;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
-    const std::vector<ValueId> values = ValuesOf(parts[i].value, heap);
+    const std::vector<ValueId>& values = values_of.emplace_back(ValuesOf(parts[i].value, heap));
     if (!values.empty()) in_memory.push_back(i);
     for (const ValueId value : values) {
       if (storages.MayBeAny(value)) any_parts_.insert(i);
@@ -138,7 +156,7 @@ void Kinship::LearnMemory(std::span<const Part> parts, Storages& storages, const
     }
     for (const uint32_t storage : shared) of_storage[storage].push_back(i);
   }
-  for (auto& [storage, group] : of_storage) parts_.Add(std::move(group));
+  for (auto& [storage, group] : of_storage) LearnGroup(std::move(group), values_of, storages);
   if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
   for (const StorageId storage : storages.DoubtfulSince(outside)) doubtful_.insert(storage.index);
 }
@@ -210,11 +228,13 @@ void Kinship::ApplyMemory(std::span<const Part> parts, Storages& storages, const
   const auto for_each_value = [&](size_t part, const auto& apply) {
     for (const ValueId value : MadeOf(parts[part].value, heap)) apply(value);
   };
+  std::vector<std::pair<ValueId, StorageId>> shared;
   for (const auto& [part, storage] : storages_)
-    for_each_value(part, [&](ValueId value) { storages.SetMaybe(value, StorageId{storage}); });
-  for (const auto& [key, shared] : pieces_) {
+    for_each_value(part, [&](ValueId value) { shared.emplace_back(value, StorageId{storage}); });
+  storages.SetMaybe(shared);
+  for (const auto& [key, of_round] : pieces_) {
     const StorageId storage{key.second};
-    const RoundPart& piece = shared;
+    const RoundPart& piece = of_round;
     for_each_value(key.first, [&](ValueId value) {
       if (piece.round) storages.SetMaybe(value, storage, piece);
       else if (!round) storages.SetMaybe(value, storage);

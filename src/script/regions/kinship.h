@@ -54,6 +54,7 @@ class Kinship {
   static constexpr uint64_t kFromBefore = uint64_t{1} << 32;
 
   void LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round);
+  void LearnGroup(std::vector<uint64_t> group, std::span<const std::vector<ValueId>> values_of, Storages& storages);
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
   void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
   void LearnCells(std::span<const Part> parts, const Heap& heap, const Heap& outside);
