@@ -357,6 +357,17 @@ class AnyListOrTuple(nn.Module):
         return x + int(is_any_list((1, x))) + 2 * int(is_any_tuple((1, x)))
 
 
+def kind_of(held: Union[float, Tuple[int, int], List[int]]) -> int:
+    if isinstance(held, tuple):
+        return 2
+    return 3 if isinstance(held, list) else 5
+
+
+class AnyTupleOfAUnion(nn.Module):
+    def forward(self, x: Tensor):
+        return x * kind_of((1, 2)) + kind_of(1.0) - kind_of([1])
+
+
 # Python's own isinstance does not take such types.
 @pytest.mark.parametrize(
     "make",
@@ -370,6 +381,7 @@ class AnyListOrTuple(nn.Module):
         NamedTuples,
         ListOfEither,
         AnyListOrTuple,
+        AnyTupleOfAUnion,
     ],
 )
 def test_what_a_variable_of_any_type_was_declared_as(make, tmp_path):

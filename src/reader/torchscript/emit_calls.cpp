@@ -345,12 +345,13 @@ Result<Sugared> Emitter::EmitIsInstance(const Expr& expr) {
   std::vector<ExprId> ids = {expr.operands[2]};
   if (wanted.kind == ExprKind::kTuple || wanted.kind == ExprKind::kList) ids = wanted.operands;
   std::vector<TypePtr> types;
+  std::vector<TypeKind> kinds;  // of which it may be any: as a type, `tuple` is the empty one
   for (const ExprId id : ids) {
     const Expr& type_expr = syntax_[id];
     const bool bare = type_expr.kind == ExprKind::kName;
     if (bare && (type_expr.text == "tuple" || type_expr.text == "list" || type_expr.text == "List" || type_expr.text == "Tuple")) {
-      // Any of the kind.
       const TypeKind kind = type_expr.text == "tuple" || type_expr.text == "Tuple" ? TypeKind::kTuple : TypeKind::kList;
+      kinds.push_back(kind);
       types.push_back(IsKind(value->type, kind) ? value->type : Type::Of(kind));
     } else {
       FLAMBEAU_TRY(TypePtr type, library_.Resolve(syntax_, id));
@@ -364,7 +365,7 @@ Result<Sugared> Emitter::EmitIsInstance(const Expr& expr) {
   if (IsKind(value->type, TypeKind::kOptional)) possible = {value->type->elements[0], NoneType()};
   size_t inside = 0;
   for (const TypePtr& each : possible)
-    inside += std::ranges::any_of(types, [&](const TypePtr& type) { return IsSubtype(*each, *type); }) ? 1 : 0;
+    inside += std::ranges::find(kinds, each->kind) != kinds.end() || std::ranges::any_of(types, [&](const TypePtr& type) { return IsSubtype(*each, *type); });
   const bool open = std::ranges::any_of(possible, [](const TypePtr& each) {
     return IsKind(each, TypeKind::kAny) || IsKind(each, TypeKind::kNumber) || IsKind(each, TypeKind::kInterface);
   });
