@@ -18,7 +18,7 @@ TEST(Equivalents, RowsAreSortedAndNameOperatorsAndTheirArguments) {
 }
 
 TEST(Equivalents, LeaveOutNothingThatMatters) {
-  constexpr std::string_view kNowhere[] = {"device", "requires_grad", "non_blocking", "stride", "output_dtype"};
+  constexpr std::string_view kNowhere[] = {"device", "requires_grad", "non_blocking", "stride", "output_dtype", "generator"};
   for (const EquivalentRow& row : EquivalentRows()) {
     const auto equivalent = FindEquivalent(row.op);
     const Schema& from = *FindSchema(row.op);

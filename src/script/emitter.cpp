@@ -105,7 +105,7 @@ Result<Argument> Emitter::ArgumentOf(const Val& value, const aten::SchemaType& t
     }
     return Argument(std::move(arguments));
   };
-  if (value.Is<Nothing>()) return Argument();
+  if (value.Is<Nothing>() || type.base == aten::BaseType::kGenerator) return Argument();
   if (const auto* b = value.As<bool>()) return Argument(*b);
   if (const auto* i = value.As<int64_t>()) {
     if (auto argument = EnumArgument(type.base, *i)) return *std::move(argument);

@@ -100,6 +100,14 @@ def _name(value: Any, kind: str) -> str:
     return name.removeprefix("self.") if kind in (_ONEDNN_CONSTANT, "prim::Constant") else name
 
 
+def _engine_kind(node: Any) -> str:
+    """What the engine calls the node. Constants that torch gives no Python object of are None but for their type."""
+    kind: str = node.kind()
+    if kind == "prim::Constant" and node.output().type().kind() == "GeneratorType":
+        return "aten::Generator"
+    return "prim::Constant" if kind == _ONEDNN_CONSTANT else kind
+
+
 class PythonFunctions(Protocol):
     """What becomes of calls of autograd functions (``prim::PythonOp``), and of operators that users translate."""
 
@@ -327,7 +335,7 @@ class GraphImport:
             key = unpacked.node().kind(), unpacked.debugName()
             self.unpacked[key] = len(outputs) if self.unpacked.get(key, len(outputs)) == len(outputs) else None
         handles = self.builder.add_node(
-            "prim::Constant" if kind == _ONEDNN_CONSTANT else kind,
+            _engine_kind(node),
             _overload(node),
             [self.values[value.unique()] for value in _inputs(node)],
             [(_name(value, kind), self.type(value.type())) for value in outputs],
@@ -349,7 +357,7 @@ class GraphImport:
         kind = node.kind()
         if kind == "prim::Constant":
             output = node.output()
-            if output.type().kind() in ("FunctionType", "NoneType"):
+            if output.type().kind() in ("FunctionType", "GeneratorType", "NoneType"):
                 return {}
             return {"value": self.constant(output.toIValue(), output.debugName())}
         if kind == _ONEDNN_CONSTANT:

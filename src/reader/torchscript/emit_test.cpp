@@ -88,7 +88,7 @@ TEST(TorchScriptEmitter, DecidesIsInstanceWhereTypesDo) {
             "  return (%r.1)\n");
   EXPECT_EQ(Emitted("def f(w: Union[Tuple[int, int], float]) -> bool:\n  a = isinstance(w, tuple)\n  return a\n"),
             "graph(%w.1 : Union[Tuple[int, int], float]):\n"
-            "  %a.1 : bool = prim::isinstance[types=[Tuple]](%w.1)\n"
+            "  %a.1 : bool = prim::isinstance[types=[Tuple[()]]](%w.1)\n"
             "  return (%a.1)\n");
 }
 

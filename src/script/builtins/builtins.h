@@ -30,6 +30,7 @@ std::span<const BuiltinRow> ContextBuiltins();             // contexts.cpp: cont
 std::span<const BuiltinRow> DtypeBuiltins();               // dtypes.cpp: what dtypes promote to
 std::span<const BuiltinRow> EinsumBuiltins();              // einsum.cpp
 std::span<const BuiltinRow> FormattingBuiltins();          // formatting.cpp: text that is made of values
+std::span<const BuiltinRow> GeneratorBuiltins();           // generators.cpp: of random numbers
 std::span<const BuiltinRow> IdentityBuiltins();            // identity.cpp: whether values are one object, or equal
 std::span<const BuiltinRow> InstanceBuiltins();            // instances.cpp: isinstance
 std::span<const BuiltinRow> JoiningBuiltins();             // joining.cpp: what makes one tensor of many
@@ -54,6 +55,8 @@ std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: consta
 std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
 
 // --- what they share ---------------------------------------------------------
+// Of what stands for a torch.Generator; classes of users have longer names.
+inline constexpr std::string_view kGeneratorClass = "Generator";
 // The type of a tensor whose rank is known; null with an error of others.
 const Type* RankedType(Evaluator& evaluator, const Val& value);
 // Calls the function with flags that are known, on each path where paths decide them.

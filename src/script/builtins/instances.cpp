@@ -180,8 +180,10 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
   if (value.Is<DeviceVal>()) return asked.kind == Declares::kDevice;
   if (const auto* number = value.As<NumberVal>()) return IsNumber(evaluator, *number, declared, asked);
   if (const auto* member = value.As<EnumVal>()) return asked.kind == Declares::kEnum && asked.name == member->constant->class_name;
-  if (const auto* object = value.As<ObjectVal>())
-    return asked.kind == Declares::kClass && asked.name == evaluator.heap()[object->cell].class_name;
+  if (const auto* object = value.As<ObjectVal>()) {
+    const std::string& name = evaluator.heap()[object->cell].class_name;
+    return name == kGeneratorClass ? asked.kind == Declares::kGenerator : asked.kind == Declares::kClass && asked.name == name;
+  }
   return IsContainer(evaluator, value, declared, asked);
 }
 

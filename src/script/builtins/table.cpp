@@ -110,7 +110,7 @@ const BuiltinRow* FindBuiltinRow(std::string_view kind) {
                                Table{SearchBuiltins()}, Table{TensorBuiltins()}, Table{JoiningBuiltins()}, Table{SplittingBuiltins()}, Table{ResizingBuiltins()}, Table{WriteBuiltins()}, Table{PlaceBuiltins()},
                                Table{DtypeBuiltins()}, Table{EinsumBuiltins()}, Table{TraceBuiltins()}, Table{QuantizedBuiltins()}, Table{QuantizedTensorBuiltins()},
                                Table{QuantizedRecurrentBuiltins()}, Table{QuantizedEmbeddingBuiltins()}, Table{QuantizedNumberBuiltins()},
-                               Table{PrepackedBuiltins()}, Table{OneDnnBuiltins()}})
+                               Table{PrepackedBuiltins()}, Table{OneDnnBuiltins()}, Table{GeneratorBuiltins()}})
       for (BuiltinRow row : table.rows) {
         row.traits |= table.traits;
         rows->push_back(row);
