@@ -77,6 +77,16 @@ def swapped_on_a_path(self, x):
     return c, d
 
 
+@case(x(3, 4), others=[(x(4, 4),), (x(1, 4),)])
+def one_of_three_is_made_anew_on_a_path_of_a_round(self, x):
+    a, b, c = torch.zeros(4), torch.ones(4), x[0] * 1
+    for i in range(x.size(0)):
+        a, b, c = b, c, a
+        c = c * 0.5 if i % 2 == 0 else c
+        a.add_(1)
+    return a, b, c
+
+
 @case(x(3, 4), refused=True)
 def one_is_read_by_its_first_name(self, x):
     a, b = torch.zeros(4), torch.ones(4)

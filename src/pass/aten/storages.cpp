@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace flambeau {
@@ -216,9 +215,7 @@ void Storages::LinkStorages(StorageId a, StorageId b, const std::vector<Link>& k
 }
 
 void Storages::SetMaybe(std::span<const std::pair<ValueId, StorageId>> pairs) {
-  std::map<uint32_t, std::vector<Link>> kin;  // from before
-  for (const auto& [tensor, other] : pairs) kin.try_emplace(other.index, storages_[other].links);
-  for (const auto& [tensor, other] : pairs) LinkStorages(StorageOf(tensor), other, kin[other.index], {}, false);
+  for (const auto& [tensor, other] : pairs) LinkStorages(StorageOf(tensor), other, {}, {}, false);
 }
 
 bool Storages::MayBeOne(ValueId tensor, ValueId other) {

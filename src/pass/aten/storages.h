@@ -138,7 +138,7 @@ class Storages {
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage, or that part of it.
   void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
-  // The same of each of these pairs. Two of the tensors are not one because a storage may be either.
+  // The same of each of these pairs, which say all that a tensor may be: two are not one because a storage may be either.
   void SetMaybe(std::span<const std::pair<ValueId, StorageId>> pairs);
   // Whether the two may share memory: not where some storage may be either of them, but both never are it at once.
   bool MayBeOne(ValueId tensor, ValueId other);
