@@ -97,3 +97,36 @@ class Frames(nn.Module):
 def test_numbers_that_are_right_for_all_sizes(how):
     program = check(Frames(), (torch.randn(2, 4, 8),), others=[(torch.randn(3, 2, 5),)], how=how, dynamic_axes=ANY)
     assert not any(each.kind == "frozen-dimension" for each in program.diagnostics)
+
+
+class Places(nn.Module):
+    """Where views begin in the memory of the tensor that they are of."""
+
+    def forward(self, x):
+        turned, made = x.transpose(1, 2)[:, 1:], (x + 1)[:, 1:, 2:]
+        places = x.storage_offset(), x[..., 3:].storage_offset(), turned.storage_offset(), x.unbind(2)[1].storage_offset(), made.clone().storage_offset()
+        windows = x.as_strided([2, 2], [1, 1], x[:, :, 2:].storage_offset())
+        return places, windows
+
+
+class PlacesOfPaths(nn.Module):
+    def forward(self, x):
+        y = x
+        if bool(x.sum() > 0):
+            y = x[:, :, 1:]
+        return x.sum() + y.storage_offset()
+
+
+class PlacesOfRounds(nn.Module):
+    def forward(self, x):
+        y = x
+        for _ in range(int(x.sum())):
+            y = x[:, :, 1:]
+        return y.storage_offset()
+
+
+def test_places_in_memory():
+    check(Places(), (torch.randn(2, 4, 8),), others=[(torch.randn(3, 6, 5),)], how="script", dynamic_axes=ANY)
+    check(PlacesOfPaths(), (torch.ones(2, 4, 8),), others=[(-torch.ones(3, 6, 5),)], how="script", dynamic_axes=ANY)
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="place of a tensor in memory, which sizes or paths"):
+        flambeau.export(torch.jit.script(PlacesOfRounds()), (torch.ones(2, 4, 8),), dynamic_axes=ANY, input_names=["x"], dynamo=False)

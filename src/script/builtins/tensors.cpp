@@ -112,6 +112,17 @@ Result<Vals> Stride(Evaluator& evaluator, const Node& node, Arguments arguments)
   return Vals{std::move(stride)};
 }
 
+// Of a tensor that is no view of another: where it begins, the memory does, too.
+Result<Vals> StorageOffset(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto* tensor = arguments[0].As<TensorVal>();
+  if (tensor == nullptr) return kFailure;
+  Storages& storages = evaluator.emit().storages();
+  const auto offset = storages.MayShare(tensor->id).size() == 1 ? storages.Offset(storages.ViewOf(tensor->id)) : std::nullopt;
+  const auto known = offset ? evaluator.context().exprs().AsConstant(*offset) : std::nullopt;
+  if (!known) return evaluator.Unsupported("asks for the place of a tensor in memory, which sizes or paths of the program decide");
+  return Vals{*known};
+}
+
 Result<Vals> ByteCount(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
@@ -416,6 +427,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::numel", &ElementCount},
     {"aten::retains_grad", &Never},
     {"aten::size", &Size},
+    {"aten::storage_offset", &StorageOffset},
     {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
     {"prim::NumToTensor", &NumberToTensor},
