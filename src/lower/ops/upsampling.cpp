@@ -133,10 +133,11 @@ bool AgreesAtEachSize(Lowering& to, const NearestPixels& pixels, Dim in, Dim out
 Tensor ResizeTo(Lowering& to, Tensor x, const Dims& output_size, onnx::ResizeAttributes attributes) {
   const bool picks = attributes.mode == "nearest";
   const NearestPixels pixels = PixelsOf(attributes);
-  Dims sizes;
+  Dims sizes, resized = x.sizes();
   for (size_t i = 0; i < output_size.size(); ++i) {
     const int64_t axis = x.rank() - static_cast<int64_t>(output_size.size() - i);
     const Dim size = x.size(axis);
+    resized[static_cast<size_t>(axis)] = output_size[i];
     const auto in = to.AsConstant(size), out = to.AsConstant(output_size[i]);
     if (picks && in && out && *in > 0 && !pixels.AgreesWithResize(*in, *out)) {
       x = pixels.Take(to, x, axis, output_size[i], NearestPixels::StepOf(*in, *out));
@@ -148,7 +149,7 @@ Tensor ResizeTo(Lowering& to, Tensor x, const Dims& output_size, onnx::ResizeAtt
       sizes.push_back(output_size[i]);
     }
   }
-  return sizes.empty() ? x : to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
+  return sizes.empty() ? x : Sized(to, to.Resize(x, {}, {}, to.Shape1(sizes), attributes), resized);
 }
 
 // PyTorch's sizes are floor(size · factor). Factors give the coordinates too,
