@@ -176,8 +176,9 @@ Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& sch
     } else {
       const Type& before = context()[functionalizer_.storages().type(functionalizer_.storages().ViewOf(tensor))];
       take(first_written + written);
-      // An out= argument is made to fit; what is written in place keeps its sizes.
-      if (!target->keyword_only) types.back() = before;
+      // An out= argument is mostly made to fit; what is written in place keeps its sizes.
+      const bool kept = functionalizer_.ShapeOfOut(schema, tensor, types.back().sizes) == Functionalizer::OutShape::kKept;
+      if (!target->keyword_only || kept) types.back() = before;
       types.back().dtype = before.dtype;
     }
     ++written;

@@ -115,13 +115,23 @@ Tensor DimArange(Lowering& to, Tensor like, int64_t dim) {
   return Arange(to, Scalar(like.size(to.Axis(dim, like))), DType::kInt64, {}, {}, {});
 }
 
-// torch.range includes its end.
+// torch.range includes its end. It counts in the dtype of the result where that is an integer, else in double precision.
 Tensor RangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Unused, Unused, Unused) {
-  const Tensor first = to.NumberOf(start, DType::kFloat64), delta = to.NumberOf(step, DType::kFloat64);
-  const Tensor last = to.Floor(to.Div(to.Sub(to.NumberOf(end, DType::kFloat64), first), delta));
+  const DType result = dtype.value_or(to.default_dtype());
+  if (start.is_constant() && end.is_constant() && step.is_constant()) {
+    auto counted = [&](const Scalar& number) { return IsFloating(result) ? number.AsDouble() : std::trunc(number.AsDouble()); };
+    const double count = std::floor((counted(end) - counted(start)) / counted(step)) + 1;
+    if (count >= 0 && count <= static_cast<double>(kMaxStoredElements))
+      return StoredRange(to, counted(start), counted(step), static_cast<int64_t>(count), result);
+  }
+  auto counted = [&](const Scalar& number) {
+    return IsFloating(result) ? to.NumberOf(number, DType::kFloat64) : to.CastTo(to.NumberOf(number, DType::kInt64), DType::kFloat64);
+  };
+  const Tensor first = counted(start), delta = counted(step);
+  const Tensor last = to.Floor(to.Div(to.Sub(counted(end), first), delta));
   const Tensor zero = to.ConstantOf(0.0, DType::kFloat64), one = to.ConstantOf(1.0, DType::kFloat64);
   const Tensor steps = to.Range(zero, to.Add(last, one), one);
-  return to.CastTo(to.Add(to.Mul(steps, delta), first), dtype.value_or(to.default_dtype()));
+  return to.CastTo(to.Add(to.Mul(steps, delta), first), result);
 }
 Tensor RangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> dtype, Unused, Unused, Unused) {
   return RangeStep(to, start, end, int64_t{1}, dtype, {}, {}, {});

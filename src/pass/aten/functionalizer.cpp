@@ -52,6 +52,12 @@ bool AreComputed(const ExprPool& exprs, const std::vector<Expr>& sizes) {
 
 }  // namespace
 
+Expr ElementCount(std::span<const Expr> sizes, ExprPool& pool) {
+  Expr count = pool.Constant(1);
+  for (const Expr size : sizes) count = pool.Mul(count, size);
+  return count;
+}
+
 bool ChangesMetadata(std::string_view base) {
   static constexpr std::string_view kOps[] = {"aten::as_strided_", "aten::detach_",    "aten::requires_grad_",
                                               "aten::resize_",     "aten::resize_as_", "aten::squeeze_",
@@ -286,7 +292,7 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to its argument, and has no pure counterpart",
                        LocationOf(graph_, node));
   const OriginId origin = graph_[node].origin;
-  const Fresh fresh = BindResults(node, schema, captured);
+  FLAMBEAU_TRY(const Fresh fresh, BindResults(node, schema, captured, written));
   const PureTypes types = TypesOfPure(node, schema, *form, fresh, written);
   replaced_.push_back(node);
   // A copy of something of the same type is that something.
@@ -299,7 +305,8 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
   return ReplaceByPure(node, pure, fresh, written, types.first_written);
 }
 
-Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& schema, std::span<const ValueId> captured) {
+Result<Functionalizer::Fresh> Functionalizer::BindResults(NodeId node, const Schema& schema, std::span<const ValueId> captured,
+                                                          std::span<Written> written) {
   Fresh fresh;
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
     const auto& to = aten::ReturnOf(graph_, node, schema, i);
@@ -313,28 +320,57 @@ Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& sch
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
     const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    if (target->keyword_only) BindResult(result, tensor, node);
+    const auto out = std::ranges::find(written, tensor, &Written::tensor);
+    if (target->keyword_only && out != written.end()) FLAMBEAU_CHECK_OK(BindOut(result, schema, *out, node));
     else storages_.SetSame(result, tensor);  // what is written in place keeps its sizes
   }
   return fresh;
 }
 
+Functionalizer::OutShape Functionalizer::ShapeOfOut(const Schema& schema, ValueId tensor, std::span<const Expr> sizes) {
+  // These count the elements, and resize where there are more or fewer.
+  static constexpr std::string_view kCounting[] = {"aten::arange", "aten::linspace", "aten::logspace", "aten::range"};
+  if (std::ranges::find(kCounting, schema.base) == std::end(kCounting)) return OutShape::kOfResult;
+  ExprPool& exprs = graph_.context().exprs();
+  const Type& given = graph_.context()[storages_.type(storages_.ViewOf(tensor))];
+  if (!given.ranked) return OutShape::kUnknown;
+  if (given.rank() == 1) return OutShape::kOfResult;
+  const ExprPool::Range more = exprs.RangeOf(exprs.Sub(ElementCount(sizes, exprs), ElementCount(given.sizes, exprs)));
+  if (more.min == 0 && more.max == 0) return OutShape::kKept;
+  return more.min > 0 || more.max < 0 ? OutShape::kOfResult : OutShape::kUnknown;
+}
+
 // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size of which
 // there are parts, is meant to be written where its sizes may be those.
-void Functionalizer::BindResult(ValueId result, ValueId tensor, NodeId node) {
-  const ViewId view = storages_.ViewOf(tensor);
+Status Functionalizer::BindOut(ValueId result, const Schema& schema, Written& out, NodeId node) {
+  ExprPool& exprs = graph_.context().exprs();
+  const ViewId view = storages_.ViewOf(out.tensor);
   const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
-  const ExprPool& exprs = graph_.context().exprs();
+  const OutShape shape = ShapeOfOut(schema, out.tensor, wanted);
+  if (shape == OutShape::kUnknown)
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, "keeps the shape of out= where it has as many elements as are written, which only the run knows",
+                       LocationOf(graph_, node), "give out= a tensor of one dimension, and view it in that shape afterwards");
+  if (shape == OutShape::kKept) {
+    if (wanted != given)
+      return sink_.Error(DiagnosticKind::kBadProgram, "has another shape in the captured program than out=, of which PyTorch keeps the shape where the elements are as many",
+                         LocationOf(graph_, node), "give out= a tensor of one dimension, and view it in that shape afterwards");
+    out.sizes = {ElementCount(wanted, exprs)};
+    storages_.SetSame(result, out.tensor);
+    return {};
+  }
   const bool is_meant = view != storages_.Root(view) || (AreComputed(exprs, given) && storages_.HasViews(view));
   if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) {
     const bool is_empty = std::ranges::any_of(given, [&](Expr size) { return exprs.AsConstant(size) == 0; });
-    if (!is_empty && !storages_.IsAlone(tensor)) storages_.SetOverwritten(storages_.StorageOf(tensor));  // others see some of what is written
-    storages_.Detach(tensor, result);
-  } else if (wanted != given && !storages_.IsAlone(tensor)) {
-    sink_.Add({DiagnosticKind::kUnsupportedForm, Severity::kWarning, LocationOf(graph_, node),
-               "out= is taken to have the sizes of what is written there, where other tensors share its memory: these are right only where it has", {}, ""});
+    if (!is_empty && !storages_.IsAlone(out.tensor)) storages_.SetOverwritten(storages_.StorageOf(out.tensor));  // others see some of what is written
+    storages_.Detach(out.tensor, result);
+  } else if (wanted != given) {
+    out.sizes = wanted;
+    if (!storages_.IsAlone(out.tensor))
+      sink_.Add({DiagnosticKind::kUnsupportedForm, Severity::kWarning, LocationOf(graph_, node),
+                 "out= is taken to have the sizes of what is written there, where other tensors share its memory: the model fails where it has not", {}, ""});
   }
-  storages_.SetSame(result, tensor);
+  storages_.SetSame(result, out.tensor);
+  return {};
 }
 
 Functionalizer::PureTypes Functionalizer::TypesOfPure(NodeId node, const Schema& schema, const aten::PureForm& form,
@@ -355,6 +391,7 @@ Functionalizer::PureTypes Functionalizer::TypesOfPure(NodeId node, const Schema&
     each.view = storages_.ViewOf(each.tensor);
     Type type = graph_.context()[storages_.type(each.view)];
     type.dtype = PureDtype(node, form, type.dtype);
+    if (!each.sizes.empty()) type = Type::OfTensor(type.dtype, each.sizes);
     types.all[types.first_written + each.place] = graph_.context().Intern(std::move(type));
   }
   return types;
@@ -433,7 +470,14 @@ Status Functionalizer::Store(NodeId node, const Written& written, ValueId value)
   if (graph_.type(value).dtype != type.dtype) {
     const Call cast =
         CallMaker(context, "aten::to.dtype").Set("self", value).Set("dtype", Attribute(type.dtype)).Make();
-    value = InsertCall(graph_, node, cast, storages_.type(written.view), graph_[node].origin);
+    Type cast_type = graph_.type(value);
+    cast_type.dtype = type.dtype;
+    value = InsertCall(graph_, node, cast, context.Intern(std::move(cast_type)), graph_[node].origin);
+  }
+  if (!written.sizes.empty()) {
+    const ValueId shape = storages_.ReadSizes(written.tensor, node);
+    const Call fit = CallMaker(context, "aten::view_as").Set("self", value).Set("other", shape).Make();
+    value = InsertCall(graph_, node, fit, storages_.type(written.view), graph_[node].origin);
   }
   storages_.Write(written.view, value, node);
   return {};

@@ -40,13 +40,18 @@ class Functionalizer {
   // Erases the nodes that pure ones have replaced.
   void EraseReplaced();
 
+  // What becomes of the shape of an out= argument to which an operator writes a result of these sizes.
+  enum class OutShape : uint8_t { kOfResult, kKept, kUnknown };
+  OutShape ShapeOfOut(const aten::Schema& schema, ValueId tensor, std::span<const Expr> sizes);
+
   Storages& storages() { return storages_; }
 
  private:
   struct Written {
     ValueId tensor;  // as captured
     ViewId view;
-    uint32_t place;  // among what the pure operator gives for arguments
+    uint32_t place;               // among what the pure operator gives for arguments
+    std::vector<Expr> sizes = {};  // what the pure operator gives, where that may be of other sizes than the view
   };
 
   void VisitViews(NodeId node, const aten::Schema* schema, std::span<const ValueId> captured);
@@ -61,8 +66,8 @@ class Functionalizer {
     std::vector<uint32_t> results;
     std::vector<TypeId> types;
   };
-  Fresh BindResults(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
-  void BindResult(ValueId result, ValueId tensor, NodeId node);
+  Result<Fresh> BindResults(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured, std::span<Written> written);
+  Status BindOut(ValueId result, const aten::Schema& schema, Written& out, NodeId node);
   // What the pure operator returns: the fresh results, then from `first_written` on what is written.
   struct PureTypes {
     std::vector<TypeId> all;
@@ -97,6 +102,9 @@ void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink);
 
 // A user's operator that returns nothing writes, and an archive does not say where.
 bool WritesUnseen(const Graph& graph, NodeId node);
+
+// How many elements a tensor of these sizes has.
+Expr ElementCount(std::span<const Expr> sizes, ExprPool& pool);
 
 // In-place operators that change what a tensor object is a view of, not what
 // its memory holds.

@@ -7,12 +7,6 @@
 namespace flambeau {
 namespace {
 
-Expr Count(std::span<const Expr> sizes, ExprPool& pool) {
-  Expr count = pool.Constant(1);
-  for (const Expr size : sizes) count = pool.Mul(count, size);
-  return count;
-}
-
 Ints ContiguousStrides(const Ints& sizes) {
   Ints strides(sizes.size());
   for (size_t i = sizes.size(), stride = 1; i-- > 0; stride *= static_cast<size_t>(sizes[i])) strides[i] = static_cast<int64_t>(stride);
@@ -126,7 +120,7 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
   const auto start = offset ? context.exprs().AsConstant(*offset) : std::nullopt;
   if (!memory.ranked || !start) return fail("resize_ of a tensor of which the capture does not say where in memory it begins");
   ExprPool& exprs = context.exprs();
-  const Expr held = Count(memory.sizes, exprs), asked = exprs.Add(Count(graph_.type(result).sizes, exprs), exprs.Constant(*start));
+  const Expr held = ElementCount(memory.sizes, exprs), asked = exprs.Add(ElementCount(graph_.type(result).sizes, exprs), exprs.Constant(*start));
   const ExprPool::Range left = exprs.RangeOf(exprs.Sub(held, asked));
   List sizes(graph_, node);
   if (!sizes.TakeSizes()) return fail("resize_as_ where a size of the other tensor is not constant");
@@ -165,7 +159,7 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
     seen = InsertCall(graph_, node, std::move(call), type, origin);
     steps.push_back({Call::Of(graph_, graph_[seen].node), 0, false, type});
   };
-  const Expr count = Count(graph_.type(result).sizes, exprs), all[] = {held}, rest[] = {exprs.Sub(held, exprs.Constant(*start))}, some[] = {count};
+  const Expr count = ElementCount(graph_.type(result).sizes, exprs), all[] = {held}, rest[] = {exprs.Sub(held, exprs.Constant(*start))}, some[] = {count};
   see(CallMaker(context, "aten::view").Set("self", seen).Set("size", Ints{-1}).Make(), all);
   if (*start != 0) see(CallMaker(context, "aten::slice.Tensor").Set("self", seen).Set("dim", int64_t{0}).Set("start", *start).Make(), rest);
   CallMaker slice(context, "aten::slice.Tensor");

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from ...torch_names import by_name
 from ..loops.pieces import split
 from ..questions.equality import EQUALITIES
+from .counted_outputs import counted_into
 from .finite_differences import FINITE_DIFFERENCES
 from .indexing import read_at, write_at
 from .matrix_norms import MATRIX_NORMS
@@ -412,7 +413,9 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.Tensor.__getitem__: read_at,
     torch.Tensor.__setitem__: write_at,
     torch.Tensor.fill_diagonal_: _fill_diagonal,
-    torch.linspace: _linspace,
+    torch.linspace: counted_into(_linspace),
+    torch.logspace: counted_into(SIZE_KEEPING[torch.logspace]),
+    **{function: counted_into(function) for function in (torch.arange, torch.range)},
     **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
     torch.where: _where,
     torch.narrow: _narrow,
