@@ -51,3 +51,14 @@ def test_a_ratio():
         (pooled,) = program(x)
         assert pooled.shape == model(x).shape
         assert torch.isin(pooled, x).all()
+
+
+class Volumes(torch.nn.Module):
+    def forward(self, x, samples):
+        return torch.nn.functional.fractional_max_pool3d(x, 2, output_size=[2, 3, 2], _random_samples=samples, return_indices=True)
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_no_volumes(how):
+    axes = {"x": {0: "n"}, "samples": {0: "n"}}
+    check(Volumes(), drawn(2, 3, 5, 6, 4), others=[drawn(3, 3, 5, 6, 4), drawn(0, 3, 5, 6, 4)], how=how, dynamic_axes=axes)

@@ -36,16 +36,31 @@ def test_resized_tensors():
             torch.testing.assert_close(given, expected)
 
 
-def test_a_resize_of_other_memory_is_refused():
-    def transposed(x):
-        return x.t().resize_(2)
+def columns_first(x):
+    return x.t().resize_(2), x.clone().permute(1, 0).resize_(2, 2)
 
-    class Transposed(torch.nn.Module):
-        def forward(self, x):
-            return transposed(x)
 
-    with pytest.raises(flambeau.errors.CaptureError, match=r"x\.t\(\)\.resize_\(2\)\): a trace does not record resize_"):
-        flambeau.export(Transposed(), (x(3, 2),), capture="trace", verbose=False)
+def more_than_a_row(x):
+    z = x.clone()
+    last = z[1:].t()
+    last.resize_(2)
+    last.add_(1)
+    return x.clone()[0].resize_(3, 2), z, last
+
+
+@pytest.mark.parametrize("function", [columns_first, more_than_a_row])
+def test_a_resize_of_a_part_takes_what_lies_behind_it(function):
+    program = flambeau.export(Calls(function), (x(3, 2),), capture="trace", dynamic_shapes=({0: "n"},), verbose=False)
+    for count in (3, 5):
+        compare(Calls(function), program, (x(count, 2),))
+
+
+def test_a_resize_of_a_part_beyond_its_memory_is_refused():
+    def resized(x):
+        return x.t().resize_(7)
+
+    with pytest.raises(flambeau.errors.CaptureError, match=r"x\.t\(\)\.resize_\(7\)\): a trace does not record resize_ to more .* call contiguous"):
+        flambeau.export(Calls(resized), (x(3, 2),), capture="trace", verbose=False)
 
 
 class SetsTheDefault(torch.nn.Module):

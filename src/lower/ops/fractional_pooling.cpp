@@ -52,7 +52,7 @@ std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints ker
       if (!before) return one;
       const Tensor scaled = to.Mul(before, to.Number(size));
       const Tensor pairs = to.Add(to.UnsqueezeAt(scaled, {scaled.rank()}), to.UnsqueezeAt(one, {one.rank() - 1}));
-      return one.rank() == 1 ? to.ReshapeTo(pairs, Ints{-1}) : to.ReshapeTo(pairs, Ints{0, 0, -1});
+      return one.rank() == 1 ? to.ReshapeTo(pairs, Ints{-1}) : to.ReshapeTo(pairs, Dims{x.size(0), x.size(1), window_count});
     };
     windows = combined(windows, starts);
     elements = combined(elements, within);

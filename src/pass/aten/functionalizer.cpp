@@ -489,7 +489,10 @@ Status Functionalizer::VisitMetadata(NodeId node, const Schema& schema, ValueId 
   const ViewId view = storages_.ViewOf(tensor);
   const aten::PureForm* form = PureFormOf(schema, {}, 1);
   const ValueId result = graph_[node].result_count > 0 ? graph_.result(node) : ValueId{};
-  if (result && form != nullptr && schema.base != "aten::detach_" && schema.base != "aten::requires_grad_") {
+  // Of no size of 1 squeeze_ leaves what was there, which is no other view: so in a loop.
+  const bool leaves = schema.base == "aten::detach_" || schema.base == "aten::requires_grad_" ||
+                      (schema.base == "aten::squeeze_" && result && graph_.type(result).sizes == graph_.context()[storages_.type(view)].sizes);
+  if (result && form != nullptr && !leaves) {
     FLAMBEAU_TRY(Call call, PureCall(node, schema, *form, {}));
     const TypeId type = graph_[result].type;
     const ValueId viewed = InsertCall(graph_, node, std::move(call), type, origin);

@@ -168,7 +168,9 @@ Result<bool> Evaluator::WalkRound(const Node& node, Region& region, const Snapsh
   FLAMBEAU_TRY(const Vals outputs, EvaluateBlock(block));
   if (sink_.HasErrors()) return kFailure;
   const std::span<const Val> results = std::span(outputs).subspan(1);
-  FLAMBEAU_TRY(bool changed, region.TakeIn(results, entered, before));
+  const auto taken = region.TakeIn(results, entered, before);
+  if (!taken) Lose(node);  // the first round may be what changes a shape in place
+  FLAMBEAU_TRY(bool changed, taken);
   Vals carried;
   for (size_t i = 1; i < block.inputs.size(); ++i) carried.push_back(ValueOf(block.inputs[i]));
   if (!changed) changed = !region.KeepCounters(carried, results);

@@ -33,14 +33,21 @@ def _resize(tensor: torch.Tensor, *sizes: Any, memory_format: torch.memory_forma
     if not _traced():
         return _RESIZE(tensor, *sizes, memory_format=memory_format)
     shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
-    if memory_format != torch.contiguous_format or not tensor.is_contiguous():
-        raise RuntimeError("a trace does not record resize_ of a tensor whose elements do not lie one after the other")
-    count, memory = math.prod(shape), tensor.detach().view(-1)
+    if memory_format != torch.contiguous_format:
+        raise RuntimeError("a trace does not record resize_ to another memory format: call contiguous() with it")
+    count = math.prod(shape)
     with untraced():  # the sizes of the example decide, as in all of a trace
-        longer = int(count) > tensor.numel()
-    if longer:
-        memory = torch.cat([memory, memory.new_zeros(count)])  # torch leaves open what they are
-    tensor.set_(memory[:count].view(shape))
+        held = tensor.untyped_storage().nbytes() // tensor.element_size() - tensor.storage_offset()
+        longer, is_all = int(count) > held, tensor.is_contiguous() and tensor.numel() == held
+    if is_all:
+        memory = tensor.detach().view(-1)
+        if longer:
+            memory = torch.cat([memory, memory.new_zeros(count)])  # torch leaves open what they are
+        tensor.set_(memory[:count].view(shape))
+    elif longer:
+        raise RuntimeError("a trace does not record resize_ to more elements than lie behind a part of a tensor: call contiguous() before")
+    else:  # what lies behind its own elements, too, in the order of memory
+        tensor.set_(tensor.detach().as_strided(shape, [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]))
     return tensor
 
 
