@@ -62,3 +62,11 @@ class Volumes(torch.nn.Module):
 def test_no_volumes(how):
     axes = {"x": {0: "n"}, "samples": {0: "n"}}
     check(Volumes(), drawn(2, 3, 5, 6, 4), others=[drawn(3, 3, 5, 6, 4), drawn(0, 3, 5, 6, 4)], how=how, dynamic_axes=axes)
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_places_as_the_dtype_rounds_them(how, dtype):
+    """Of many windows, where they begin is often near a whole number."""
+    x, samples = drawn(8, 32, 40, 33)
+    check(HalfTheSize(), (x.to(dtype), samples.to(dtype)), how=how)

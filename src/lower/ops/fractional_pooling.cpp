@@ -15,12 +15,13 @@ Tensor WindowStarts(Lowering& to, Tensor samples, Dim size, int64_t window, Dim 
   const Tensor end = to.ExpandTo(last, one_each);
   if (count == to.Of(1)) return end;
   const Dim before = to.Minus(count, to.Of(1));
-  const DType dtype = samples.dtype();
-  const Tensor sample = to.UnsqueezeAt(samples, {2});
-  const Tensor step = to.Div(to.CastTo(last, dtype), to.CastTo(to.Number(before), dtype));
-  const Tensor index = to.CastTo(Iota(to, before), dtype);
-  const Tensor at = to.CastTo(to.Mul(to.Add(index, sample), step), DType::kInt64);
-  return to.Concat({to.Sub(at, to.CastTo(to.Mul(sample, step), DType::kInt64)), end}, {.axis = 2});
+  // PyTorch rounds each step of these to the dtype of the samples; onnxruntime computes several halves on end in float32.
+  const DType dtype = samples.dtype(), compute = ByteSize(dtype) < 4 ? DType::kFloat32 : dtype;
+  const auto rounded = [&](const Tensor& x) { return to.CastTo(to.CastTo(x, dtype), compute); };
+  const Tensor sample = to.UnsqueezeAt(to.CastTo(samples, compute), {2});
+  const Tensor step = rounded(to.Div(rounded(last), rounded(to.Number(before))));
+  const auto counted = [&](const Tensor& steps) { return to.CastTo(rounded(to.Mul(steps, step)), DType::kInt64); };
+  return to.Concat({to.Sub(counted(rounded(to.Add(rounded(Iota(to, before)), sample))), counted(sample)), end}, {.axis = 2});
 }
 
 // (values, indices within a channel).
