@@ -2,11 +2,12 @@
 
 from typing import Optional
 
-import flambeau
 import pytest
 import torch
 from checking import compare
 from torch import Tensor, nn
+
+import flambeau
 
 
 def x(*sizes):

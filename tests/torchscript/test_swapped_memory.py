@@ -2,11 +2,12 @@
 
 import re
 
-import flambeau
 import pytest
 import torch
 from checking import check
 from torch import nn
+
+import flambeau
 
 SWAPPED = {}
 
