@@ -52,6 +52,11 @@ def numbers_of_tensors(x: Tensor) -> Tuple[Tensor, int, float, int, Tensor, Tens
     return y, total, number, int(number), torch.tensor(number), torch.tensor(number > 0), torch.select(x, 0, i), torch.nan_to_num(x / 0, nan=x[0, 0]), torch.add(x, x, alpha=x[0, 0])
 
 
+def extremes_of_numbers(x: Tensor) -> Tuple[float, float, float, float]:
+    largest, least, no_number = float(x.max()), float(x.min()), float(x.sum() * math.nan)
+    return max(largest, 0.25), min(least, float(x.mean())), max(no_number, largest), min(least, no_number)
+
+
 def rounds(x: Tensor) -> Tuple[Tensor, int]:
     k = 0
     while k < 20 and bool(x.sum() < 100):
@@ -98,7 +103,7 @@ def check(model: torch.nn.Module, program: flambeau.ONNXProgram, args: tuple[Ten
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
-SCRIPTS = (lists, numbers_of_sizes, numbers_of_tensors, rounds, may_be_none, written_diagonal)
+SCRIPTS = (lists, numbers_of_sizes, numbers_of_tensors, extremes_of_numbers, rounds, may_be_none, written_diagonal)
 
 
 @pytest.mark.parametrize("function", [*SCRIPTS, Instances], ids=lambda function: function.__name__)
