@@ -80,20 +80,6 @@ def test_optional_arguments(args, how):
     run(Optionals(), args, how=how)
 
 
-class Cached(nn.Module):
-    def forward(self, x, cache: Tensor = torch.zeros(0, 3), pair: Tuple[Tensor, int] = (torch.ones(3), 2), *, scale: Tensor):
-        if cache.size(0) > 0:
-            x = torch.cat([cache, x])
-        return x * scale * pair[0], x[-1:] * pair[1]
-
-
-def test_a_tensor_that_a_script_has_by_default_is_no_input():
-    axes = {"dynamic_axes": {"x": {0: "n"}, "scale": {0: "n"}}, "input_names": ["x", "scale"]}
-    proto = run(Cached(), (x(2, 3), {"scale": x(2, 1)}), how="script", others=[(x(5, 3), {"scale": x(5, 1)})], **axes)
-    assert [value.type.tensor_type.shape.dim[0].dim_param for value in proto.graph.input] == ["n", "n"]
-    run(Cached(), (x(2, 3), x(1, 3), {"scale": x(3, 1)}), how="script")
-
-
 class NumberOfEitherKind(nn.Module):
     def forward(self, x, k: Union[int, float]):
         if isinstance(k, int):

@@ -495,7 +495,13 @@ std::optional<Expr> OffsetOf(const Graph& graph, const ViewStep& step, TypeId vi
     return exprs.Mul(position, tensor.strides[at]);
   };
   if (base == "aten::select") return along(arguments.Int("dim", 0), arguments.Int("index", 0));
-  if (base == "aten::slice") return along(arguments.Int("dim", 0), arguments.Int("start", 0));
+  if (base == "aten::slice") {
+    auto dim = arguments.Int("dim", 0), start = arguments.Int("start", 0);
+    if (dim && *dim < 0) *dim += rank;
+    const auto size = dim && *dim >= 0 && *dim < rank ? exprs.AsConstant(tensor.sizes[static_cast<size_t>(*dim)]) : std::nullopt;
+    if (start && size) start = std::clamp<int64_t>(*start < 0 ? *start + *size : *start, 0, *size);  // as PyTorch does
+    return along(dim, start);
+  }
   if (base == "aten::diagonal" || base == "aten::linalg_diagonal") {
     const auto offset = arguments.Int("offset", 0);
     if (!offset || *offset == std::numeric_limits<int64_t>::min()) return std::nullopt;

@@ -33,9 +33,11 @@ Result<Vals> ResizeOneWay(Evaluator& evaluator, const std::string& form, const V
   return Vals{std::move(result)};
 }
 
-// By factors of which only the run knows some.
-Result<Vals> ResizeByNumbers(Evaluator& evaluator, const Val& image, const Vals& factors, std::string mode, bool aligned) {
+// By factors of which only the run knows some, as `form` does, the operator's name before the number of dimensions.
+Result<Vals> ResizeByNumbers(Evaluator& evaluator, std::string_view form, const Val& image, bool aligned, const Vals& factors) {
+  constexpr std::string_view kBeforeMode = "upsample_";
   FLAMBEAU_TRY(const Val tensor, evaluator.emit().NumbersTensor(factors, DType::kFloat64));
+  std::string mode(form.substr(form.find(kBeforeMode) + kBeforeMode.size()));
   return evaluator.emit().Call("flambeau::resize_by_factors", {image, tensor, std::move(mode), aligned});
 }
 
@@ -64,28 +66,29 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
     return list != nullptr ? evaluator.heap()[list->cell].elements : Vals(dims, value);
   };
   auto flag = [&](size_t i) { return i < arguments.size() ? arguments[i].AsInt() : std::nullopt; };
+  const bool by_factors = arguments[1].Is<Nothing>(), pools = *mode == "area", antialias = flag(6).value_or(0) != 0;
   const auto* form = std::ranges::find_if(kForms, [&](const Form& each) { return each.mode == *mode && (each.dims == 0 || each.dims == dims); });
-  const bool antialias = flag(6).value_or(0) != 0;
-  if (*mode != "area" && (form == std::end(kForms) || (antialias && dims != 2)))
+  if (!pools && (form == std::end(kForms) || (antialias && dims != 2)))
     return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
-  const std::string name = *mode == "area" ? "" : fmt::format("{}{}{}d{}", antialias ? "_" : "", form->name, dims, antialias ? "_aa" : "");
-  const auto aligned = *mode != "area" && form->aligns ? std::optional(flag(4).value_or(0) != 0) : std::nullopt;
-  Val size = evaluator.List(each_dim(arguments[1]));
-  if (arguments[1].Is<Nothing>()) {
-    const Vals factors = each_dim(arguments[2]);
-    if (factors.size() != dims || !std::ranges::all_of(factors, &Val::IsNumber))
-      return evaluator.Unsupported("interpolates to no known size");
-    if (flag(5) == 0 && *mode != "area") {
-      if (antialias || std::ranges::none_of(factors, &Val::Is<NumberVal>))
-        return ResizeOneWay(evaluator, name, arguments[0], Nothing{}, aligned, evaluator.List(factors));
-      std::string key(form->name.substr(form->name.find("upsample_") + std::string_view("upsample_").size()));
-      return ResizeByNumbers(evaluator, arguments[0], factors, std::move(key), aligned.value_or(false));
-    }
-    FLAMBEAU_TRY(size, SizesByFactors(evaluator, arguments[0], factors));
+  const Vals given = each_dim(arguments[by_factors ? 2 : 1]);
+  if (by_factors && (given.size() != dims || !std::ranges::all_of(given, &Val::IsNumber)))
+    return evaluator.Unsupported("interpolates to no known size");
+  const bool keeps_factors = by_factors && flag(5) == 0 && !pools;
+  Val size = Nothing{};
+  if (!by_factors) {
+    size = evaluator.List(given);
+  } else if (!keeps_factors) {
+    FLAMBEAU_TRY(size, SizesByFactors(evaluator, arguments[0], given));
   }
-  if (*mode != "area") return ResizeOneWay(evaluator, name, arguments[0], std::move(size), aligned, Nothing{});
-  FLAMBEAU_TRY(Val result, evaluator.emit().Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
-  return Vals{std::move(result)};
+  if (pools) {
+    FLAMBEAU_TRY(Val result, evaluator.emit().Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
+    return Vals{std::move(result)};
+  }
+  const auto aligned = form->aligns ? std::optional(flag(4).value_or(0) != 0) : std::nullopt;
+  if (keeps_factors && !antialias && std::ranges::any_of(given, &Val::Is<NumberVal>))
+    return ResizeByNumbers(evaluator, form->name, arguments[0], aligned.value_or(false), given);
+  const std::string name = fmt::format("{}{}{}d{}", antialias ? "_" : "", form->name, dims, antialias ? "_aa" : "");
+  return ResizeOneWay(evaluator, name, arguments[0], std::move(size), aligned, keeps_factors ? evaluator.List(given) : Val(Nothing{}));
 }
 
 // (x, size, scale_factor)
@@ -100,11 +103,9 @@ Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments argument
   const Vals factors = list != nullptr ? evaluator.heap()[list->cell].elements : Vals();
   if (!arguments[1].Is<Nothing>() || std::ranges::none_of(factors, &Val::Is<NumberVal>) || !arguments[0].Is<TensorVal>())
     return evaluator.CallOperator(node, arguments);
-  std::string_view mode = node.kind;
-  mode.remove_prefix(mode.find("upsample_") + std::string_view("upsample_").size());
-  mode.remove_suffix(2);
+  const std::string_view form = std::string_view(node.kind).substr(0, node.kind.size() - 2);
   const bool aligned = arguments.size() > 3 && arguments[2].AsInt().value_or(0) != 0;
-  return ResizeByNumbers(evaluator, arguments[0], factors, std::string(mode), aligned);
+  return ResizeByNumbers(evaluator, form, arguments[0], aligned, factors);
 }
 
 // By a list of which only the run knows how long it is: what it lacks, of the tensor's first dimensions, is 0.

@@ -30,7 +30,7 @@ class Evaluator::Squeeze {
   bool IsConstant(Expr size) const { return exprs().AsConstant(size).has_value(); }
   bool WasOne(Expr size) const;
   bool IsOneAtMost(Expr size) const;
-  bool MayBeOneOrMore(Expr size) const;
+  bool MayBeOneOrMore(Expr size) const;  // so that it is to be decided whether the axis goes
   void WarnOfGuess(int64_t axis) const;
   const ExprPool& exprs() const { return evaluator_.program_.context->exprs(); }
 

@@ -114,17 +114,6 @@ Strides OfDiagonal(const View& view) {
   return strides;
 }
 
-// What is within a window comes last.
-Strides OfUnfold(const View& view) {
-  const auto dim = view.DimNamed("dimension");
-  const auto step = Int(view.graph, view.node, "step", 1);
-  if (!dim || !step) return std::nullopt;
-  std::vector<Expr> strides = view.tensor.strides;
-  strides.push_back(strides[*dim]);
-  strides[*dim] = view.exprs().Mul(strides[*dim], view.exprs().Constant(*step));
-  return strides;
-}
-
 Strides WithoutDim(const View& view) {
   const auto dim = view.DimNamed("dim");
   if (!dim) return std::nullopt;
@@ -133,12 +122,21 @@ Strides WithoutDim(const View& view) {
   return strides;
 }
 
-Strides OfSlice(const View& view) {
-  const auto dim = view.DimNamed("dim");
+// Some elements of the dimension that the argument names, one in so many.
+Strides Stepped(const View& view, std::string_view name) {
+  const auto dim = view.DimNamed(name);
   const auto step = Int(view.graph, view.node, "step", 1);
   if (!dim || !step) return std::nullopt;
   std::vector<Expr> strides = view.tensor.strides;
   strides[*dim] = view.exprs().Mul(strides[*dim], view.exprs().Constant(*step));
+  return strides;
+}
+Strides OfSlice(const View& view) { return Stepped(view, "dim"); }
+
+// Windows begin at each step. What is within one comes last.
+Strides OfUnfold(const View& view) {
+  Strides strides = Stepped(view, "dimension");
+  if (strides) strides->push_back(view.tensor.strides[*view.DimNamed("dimension")]);
   return strides;
 }
 
@@ -214,8 +212,6 @@ constexpr Row kRows[] = {
     {"aten::ravel", &OfReshape},
     {"aten::reshape", &OfReshape},
     {"aten::reshape_as", &OfReshape},
-    {"aten::resolve_conj", &Same},
-    {"aten::resolve_neg", &Same},
     {"aten::select", &WithoutDim},
     {"aten::slice", &OfSlice},
     {"aten::split", &Same},
