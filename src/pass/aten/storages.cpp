@@ -95,37 +95,13 @@ void Storages::Detach(ValueId tensor, ValueId value) {
 
 void Storages::SetViewOf(ValueId tensor, ViewId view) {
   const HandleId own = HandleOf(tensor);
-  Handle& handle = handles_.Edit(own);
-  handle.view = view;
-  if (!handle.maybe) return;
-  for (const HandleId other : *handle.maybe)
-    if (other != own) SetDoubtful(other);
+  handles_.Edit(own).view = view;
+  maybe_one_.ForEachOther(own, [&](HandleId other) { SetDoubtful(other); });
 }
 
 Storages::HandleId Storages::ObjectOf(ValueId tensor) {
   ViewOf(tensor);
   return HandleOf(tensor);
-}
-
-std::vector<Storages::HandleId> Storages::ObjectsOf(ValueId tensor) {
-  const HandleId own = ObjectOf(tensor);
-  const auto& group = handles_[own].maybe;
-  return group ? *group : std::vector{own};
-}
-
-void Storages::SetMaybeOne(std::span<const HandleId> objects) {
-  std::vector<HandleId> all;
-  const std::vector<HandleId>* last = nullptr;  // mostly they are of one group, if of any
-  for (const HandleId object : objects) {
-    const auto& group = handles_[object].maybe;
-    if (!group) all.push_back(object);
-    else if (group.get() != std::exchange(last, group.get())) all.insert(all.end(), group->begin(), group->end());
-  }
-  std::ranges::sort(all, {}, &HandleId::index);
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  if (all.size() < 2 || (last != nullptr && last->size() == all.size())) return;
-  const auto group = std::make_shared<const std::vector<HandleId>>(std::move(all));
-  for (const HandleId object : *group) handles_.Edit(object).maybe = group;
 }
 
 void Storages::SetDoubtful(HandleId object) {
@@ -505,6 +481,7 @@ bool Storages::MaybeWritten(ValueId tensor) const {
 Storages& Storages::operator=(const Storages& other) {
   handle_of_ = other.handle_of_;
   handles_ = other.handles_;
+  maybe_one_ = other.maybe_one_;
   roots_ = other.roots_;
   views_ = other.views_;
   storages_ = other.storages_;
@@ -526,7 +503,7 @@ Storages::Difference Storages::Since(const Storages& before) const {
   });
   // Nobody had asked for the memory of these then.
   for (uint32_t i = before.handles_.size(); i < handles_.size(); ++i) {
-    const auto& [view, tensor, maybe] = handles_[HandleId{i}];
+    const auto& [view, tensor] = handles_[HandleId{i}];
     if (roots_.Contains(tensor) && roots_[tensor] && roots_[tensor] != view) difference.rebound.push_back(tensor);
   }
   return difference;

@@ -18,6 +18,7 @@
 #include "diag/sink.h"
 #include "ir/graph.h"
 #include "pass/aten/views.h"
+#include "support/shared_partition.h"
 #include "support/shared_store.h"
 
 namespace flambeau {
@@ -162,11 +163,10 @@ class Storages {
   ValueId FirstName(ValueId tensor);
   // The tensor object that `tensor` is a name of.
   HandleId ObjectOf(ValueId tensor);
-  // All those that it may be a name of, sorted.
-  std::vector<HandleId> ObjectsOf(ValueId tensor);
   uint32_t object_count() const { return handles_.size(); }
-  // Any two of the objects may be one, on a path that has met others: reading one is refused once another's shape was changed.
-  void SetMaybeOne(std::span<const HandleId> objects);
+  // Objects of one group may be one, on a path that has met others: reading one is refused once another's shape was changed.
+  const SharedPartition<HandleId>& maybe_one() const { return maybe_one_; }
+  void SetMaybeOne(HandleId object, HandleId other) { maybe_one_.Merge(object, other); }
   // Objects whose shape may have been changed by another name.
   std::span<const HandleId> doubtful_objects() const { return doubtful_objects_; }
   void SetDoubtful(HandleId object);
@@ -243,7 +243,6 @@ class Storages {
   struct Handle {
     ViewId view;
     ValueId first_name;
-    std::shared_ptr<const std::vector<HandleId>> maybe;  // those of which any two may be one, itself among them; null: it is alone
   };
   // Gives the object another view; what may be the same object has another shape then, too.
   void SetViewOf(ValueId tensor, ViewId view);
@@ -251,6 +250,7 @@ class Storages {
   bool HasDoubtfulShape(ValueId tensor, NodeId reader);
   SharedStore<ValueId, HandleId> handle_of_;
   SharedStore<HandleId, Handle> handles_;
+  SharedPartition<HandleId> maybe_one_;
   SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value; of inputs and constants, what they are
   SharedStore<ViewId, View> views_;
   SharedStore<StorageId, Storage> storages_;

@@ -94,9 +94,9 @@ Vals AsNumbers(Evaluator& evaluator, Arguments arguments) {
 
 // Whether two names are of one tensor, unless paths of the program decide it.
 std::optional<bool> AreOneObject(Storages& storages, ValueId a, ValueId b) {
-  if (storages.ObjectOf(a) == storages.ObjectOf(b)) return true;
-  const auto objects = storages.ObjectsOf(a);
-  if (std::ranges::find(objects, storages.ObjectOf(b)) != objects.end()) return std::nullopt;
+  const Storages::HandleId object = storages.ObjectOf(a), other = storages.ObjectOf(b);
+  if (object == other) return true;
+  if (storages.maybe_one().RootOf(object) == storages.maybe_one().RootOf(other)) return std::nullopt;
   const ValueId both[] = {a, b};
   return storages.StorageOf(a) == storages.StorageOf(b) || storages.AreApart(both) ? std::optional(false) : std::nullopt;
 }

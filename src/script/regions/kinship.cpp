@@ -72,41 +72,50 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
 }
 
 // Each of the group may be one storage. Two that swap places in each round never are it at once.
-void Kinship::LearnGroup(std::vector<uint64_t> group, std::span<const std::vector<ValueId>> values_of, Storages& storages) {
+void Kinship::LearnGroup(std::span<const Sharing> group, Storages& storages) {
   constexpr size_t kMaxCompared = 16;
-  if (group.size() > kMaxCompared) return void(parts_.Add(std::move(group)));
-  const auto may_be_one = [&](uint64_t part, uint64_t other) {
-    return std::ranges::any_of(values_of[part], [&](ValueId value) {
-      return std::ranges::any_of(values_of[other], [&](ValueId beside) { return storages.MayBeOne(value, beside); });
+  const auto may_be_one = [&](const Sharing& part, const Sharing& other) {
+    return std::ranges::any_of(part.values, [&](ValueId value) {
+      return std::ranges::any_of(other.values, [&](ValueId beside) { return storages.MayBeOne(value, beside); });
     });
   };
   std::vector<std::vector<uint64_t>> pairs;
-  for (size_t i = 0; i < group.size(); ++i)
-    for (size_t k = i + 1; k < group.size(); ++k)
-      if (may_be_one(group[i], group[k])) pairs.push_back({group[i], group[k]});
-  if (pairs.size() == group.size() * (group.size() - 1) / 2) return void(parts_.Add(std::move(group)));
+  const size_t all = group.size() * (group.size() - 1) / 2;
+  if (group.size() <= kMaxCompared)
+    for (size_t i = 0; i < group.size(); ++i)
+      for (size_t k = i + 1; k < group.size(); ++k)
+        if (may_be_one(group[i], group[k])) pairs.push_back({group[i].part, group[k].part});
+  if (group.size() > kMaxCompared || pairs.size() == all) {
+    std::vector<uint64_t> members;
+    for (const Sharing& each : group) members.push_back(each.part);
+    parts_.Add(std::move(members));
+    return;
+  }
   for (std::vector<uint64_t>& pair : pairs) parts_.Add(std::move(pair));
 }
 
-void Kinship::LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside) {
-  std::map<uint32_t, std::vector<uint64_t>> of_first;  // by the first of the objects that they may be
-  std::map<uint32_t, std::vector<uint64_t>> from_before;
+void Kinship::LearnObjects(std::span<const Part> parts, Storages& storages, const Storages& outside) {
+  const SharedPartition<Storages::HandleId>& maybe_one = storages.maybe_one();
+  std::map<Storages::HandleId, std::set<uint64_t>> groups;
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto* tensor = parts[i].value.As<TensorVal>();
     if (tensor == nullptr) continue;
-    const std::vector<Storages::HandleId> objects = storages.ObjectsOf(tensor->id);
-    const uint32_t first = objects.front().index;
-    of_first[first].push_back(i);
-    if (const auto [found, is_new] = from_before.try_emplace(first); is_new)
-      for (const Storages::HandleId object : objects)
-        if (object.index < outside) found->second.push_back(kFromBefore + object.index);
+    const Storages::HandleId object = storages.ObjectOf(tensor->id);
+    std::set<uint64_t>& group = groups[maybe_one.RootOf(object)];
+    group.insert(i);
+    if (object.index < outside.object_count()) group.insert(kFromBefore + object.index);
   }
-  for (auto& [first, group] : of_first) {
-    group.insert(group.end(), from_before[first].begin(), from_before[first].end());
-    same_objects_.Add(std::move(group));
-  }
+  const auto append = [&](Storages::HandleId object) {
+    const auto group = groups.find(maybe_one.RootOf(object));
+    if (object.index < outside.object_count() && group != groups.end()) group->second.insert(kFromBefore + object.index);
+  };
+  maybe_one.ForEachMerge(outside.maybe_one(), [&](Storages::HandleId object, Storages::HandleId other) {
+    append(object);
+    append(other);
+  });
+  for (const auto& [root, group] : groups) same_objects_.Add({group.begin(), group.end()});
   for (const Storages::HandleId object : storages.doubtful_objects())
-    if (object.index < outside) doubtful_objects_.insert(object.index);
+    if (object.index < outside.object_count()) doubtful_objects_.insert(object.index);
 }
 
 // Which parts are elements of a list that is a part, too, and which lists have elements in common.
@@ -136,27 +145,26 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
 }
 
 void Kinship::LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round) {
-  std::map<uint32_t, std::vector<uint64_t>> of_storage;
+  std::map<uint32_t, std::vector<Sharing>> of_storage;
   std::vector<size_t> in_memory;
-  std::vector<std::vector<ValueId>> values_of;
   for (size_t i = 0; i < parts.size(); ++i) {
-    std::set<uint32_t> shared;
-    const std::vector<ValueId>& values = values_of.emplace_back(ValuesOf(parts[i].value, heap));
+    const std::vector<ValueId> values = ValuesOf(parts[i].value, heap);
     if (!values.empty()) in_memory.push_back(i);
     for (const ValueId value : values) {
       if (storages.MayBeAny(value)) any_parts_.insert(i);
       if (storages.MayHoldOverlaps(value)) overlapping_parts_.insert(i);
       for (const StorageId storage : storages.MayShare(value)) {
-        shared.insert(storage.index);
+        std::vector<Sharing>& group = of_storage[storage.index];
+        if (group.empty() || group.back().part != i) group.push_back({i, {}});
+        group.back().values.push_back(value);
         if (storage.index >= outside.count()) continue;
         auto piece = storages.PartOf(value, storage);
         if (piece && piece->of.index >= outside.view_count()) piece.reset();  // has no name there
         LearnShared(i, storage, piece, round);
       }
     }
-    for (const uint32_t storage : shared) of_storage[storage].push_back(i);
   }
-  for (auto& [storage, group] : of_storage) LearnGroup(std::move(group), values_of, storages);
+  for (const auto& [storage, group] : of_storage) LearnGroup(group, storages);
   if (!any_parts_.empty()) beside_any_.insert(in_memory.begin(), in_memory.end());
   for (const StorageId storage : storages.DoubtfulSince(outside)) doubtful_.insert(storage.index);
 }
@@ -198,7 +206,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     if (const auto cell = CellOf(parts[i].value); cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
   LearnCells(parts, heap, outside.heap);
   LearnHeld(parts, heap);
-  LearnObjects(parts, emit.storages(), outside.storages.object_count());
+  LearnObjects(parts, emit.storages(), outside.storages);
   return size() != before;
 }
 
@@ -252,17 +260,17 @@ void Kinship::ApplyMemory(std::span<const Part> parts, Storages& storages, const
 
 void Kinship::ApplyObjects(std::span<const Part> parts, Storages& storages) const {
   for (const std::vector<uint64_t>& group : same_objects_.all()) {
-    std::vector<Storages::HandleId> objects;
-    bool has_part = false;
-    for (const uint64_t member : group) {
-      if (member >= kFromBefore) {
-        objects.push_back(Storages::HandleId{static_cast<uint32_t>(member - kFromBefore)});
-      } else if (const auto* tensor = parts[member].value.As<TensorVal>()) {
-        objects.push_back(storages.ObjectOf(tensor->id));
-        has_part = true;
+    std::optional<Storages::HandleId> first;
+    for (const uint64_t member : group) {  // parts come first
+      Storages::HandleId object{static_cast<uint32_t>(member - kFromBefore)};
+      if (member < kFromBefore) {
+        const auto* tensor = parts[member].value.As<TensorVal>();
+        if (tensor == nullptr) continue;
+        object = storages.ObjectOf(tensor->id);
+        if (!first) first = object;
       }
+      if (first) storages.SetMaybeOne(*first, object);
     }
-    if (has_part) storages.SetMaybeOne(objects);
   }
   for (const uint32_t object : doubtful_objects_) storages.SetDoubtful(Storages::HandleId{object});
 }

@@ -52,11 +52,16 @@ class Kinship {
   size_t size() const;
 
   static constexpr uint64_t kFromBefore = uint64_t{1} << 32;
+  // A part, and those of its values that share a storage.
+  struct Sharing {
+    size_t part;
+    std::vector<ValueId> values;
+  };
 
   void LearnMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, const Storages& outside, ValueId round);
-  void LearnGroup(std::vector<uint64_t> group, std::span<const std::vector<ValueId>> values_of, Storages& storages);
+  void LearnGroup(std::span<const Sharing> group, Storages& storages);
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
-  void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
+  void LearnObjects(std::span<const Part> parts, Storages& storages, const Storages& outside);
   void LearnCells(std::span<const Part> parts, const Heap& heap, const Heap& outside);
   void LearnHeld(std::span<const Part> parts, const Heap& heap);
   void ApplyMemory(std::span<const Part> parts, Storages& storages, const Heap& heap, ValueId round) const;
