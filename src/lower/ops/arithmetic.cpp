@@ -221,29 +221,39 @@ Tensor PowOfTwos(Lowering& to, const Tensor& base, const Tensor& power, int64_t 
   return to.Where(within, to.Pow(base, to.Where(within, power, zero)), zero);
 }
 
+namespace {
+
+// onnxruntime computes powers of integers in float64.
+Tensor PowBySquares(Lowering& to, Tensor base, int64_t exponent) {
+  Tensor square = base, power;
+  for (int64_t rest = exponent; rest > 0; rest /= 2) {
+    if (rest % 2 == 1) power = power ? to.Mul(power, square) : square;
+    if (rest > 1) square = to.Mul(square, square);
+  }
+  return power;
+}
+
+// To a number that is known: as eager computes these, and integers stay exact. Invalid for others.
+Tensor PowOfNumber(Lowering& to, Tensor base, const Scalar& exponent, DType dtype) {
+  if (IsComplex(dtype) && exponent.is_constant() && exponent.AsComplex() == 0.0) return to.Full(base.sizes(), 1, dtype);
+  if (exponent.Is(1)) return base;
+  if (exponent.Is(2)) return to.Mul(base, base);
+  if (exponent.Is(3)) return to.Mul(to.Mul(base, base), base);
+  const bool is_integer = exponent.is_constant() && exponent.kind() == Scalar::Kind::kInt;
+  if (dtype == DType::kInt64 && is_integer && exponent.AsInt() > 3 && exponent.AsInt() < 64) return PowBySquares(to, base, exponent.AsInt());
+  if (exponent.Is(0.5)) return to.Sqrt(base);
+  if (exponent.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
+  if (exponent.Is(-1) && (IsFloating(dtype) || IsComplex(dtype))) return to.Reciprocal(base);
+  if (exponent.Is(-2) && IsComplex(dtype)) return to.Reciprocal(to.Mul(base, base));
+  return {};
+}
+
+}  // namespace
+
 Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
   const auto [dtype, base, power] = Promoted(to, self, exponent);
-  if (exponent.is_number() && !self.is_number()) {
-    // As eager computes these; and integers stay exact.
-    const Scalar& e = exponent.number();
-    if (IsComplex(dtype) && e.is_constant() && e.AsComplex() == 0.0) return to.Full(base.sizes(), 1, dtype);
-    if (e.Is(1)) return base;
-    if (e.Is(2)) return to.Mul(base, base);
-    if (e.Is(3)) return to.Mul(to.Mul(base, base), base);
-    // By squares: onnxruntime computes powers of integers in float64.
-    if (dtype == DType::kInt64 && e.is_constant() && e.kind() == Scalar::Kind::kInt && e.AsInt() > 3 && e.AsInt() < 64) {
-      Tensor square = base, power_of;
-      for (int64_t rest = e.AsInt(); rest > 0; rest /= 2) {
-        if (rest % 2 == 1) power_of = power_of ? to.Mul(power_of, square) : square;
-        if (rest > 1) square = to.Mul(square, square);
-      }
-      return power_of;
-    }
-    if (e.Is(0.5)) return to.Sqrt(base);
-    if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
-    if (e.Is(-1) && (IsFloating(dtype) || IsComplex(dtype))) return to.Reciprocal(base);
-    if (e.Is(-2) && IsComplex(dtype)) return to.Reciprocal(to.Mul(base, base));
-  }
+  if (exponent.is_number() && !self.is_number())
+    if (const Tensor known = PowOfNumber(to, base, exponent.number(), dtype)) return known;
   if ((dtype == DType::kInt32 || dtype == DType::kInt64) && IsPowerOfTwo(self) && self.number().AsDouble() > 1)
     return PowOfTwos(to, base, power, std::ilogb(self.number().AsDouble()));
   const bool not_negative = exponent.is_number() && exponent.number().is_constant() && exponent.number().AsDouble() >= 0;

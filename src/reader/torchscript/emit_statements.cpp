@@ -325,74 +325,74 @@ Status Emitter::EmitRange(const Expr& iterable, Value** trip_count, Value** star
   return {};
 }
 
-Status Emitter::EmitLoop(const Stmt& stmt) {
-  Value* trip_count = nullptr;
-  Value* start = nullptr;
-  Value* step = nullptr;
-  Value* condition = nullptr;
+Result<Emitter::LoopHead> Emitter::EmitLoopHead(const Stmt& stmt) {
+  LoopHead head;
   if (stmt.kind == StmtKind::kFor) {
-    FLAMBEAU_CHECK_OK(EmitRange(syntax_[stmt.value], &trip_count, &start, &step));
-    condition = AppendConstant({true}, BoolType());
+    FLAMBEAU_CHECK_OK(EmitRange(syntax_[stmt.value], &head.trip_count, &head.start, &head.step));
+    head.condition = AppendConstant({true}, BoolType());
   } else {
-    trip_count = Int(INT64_MAX);
-    FLAMBEAU_TRY(condition, EmitCondition(stmt.value));
+    head.trip_count = Int(INT64_MAX);
+    FLAMBEAU_TRY(head.condition, EmitCondition(stmt.value));
   }
-  Node* loop = Append("prim::Loop", "", {trip_count, condition});
+  return head;
+}
+
+Status Emitter::EmitLoop(const Stmt& stmt) {
+  FLAMBEAU_TRY(const LoopHead head, EmitLoopHead(stmt));
+  Node* loop = Append("prim::Loop", "", {head.trip_count, head.condition});
   Block* outer = block_;
   Frame* scope = frame_;
   Frame frame = {.parent = scope};
   block_ = graph_.AddBlock();
   frame_ = &frame;
   loop->blocks.push_back(block_);
-  Value* iteration = NewInput(block_, IntType(), "");
-
-  std::vector<std::string_view> carried;
-  std::vector<Value*> inputs;
+  Value* round = NewInput(block_, IntType(), "");
+  std::vector<Carried> carried;
   for (const std::string_view name : AssignedIn(stmt.body)) {
     const Sugared* before = Find(name);
     if (before == nullptr || before->kind != Sugared::Kind::kValue) continue;
-    carried.push_back(name);
     loop->inputs.push_back(before->value);
-    inputs.push_back(NewInput(block_, before->VariableType(), name));
-    Bind(name, Sugared::Of(inputs.back()));
+    carried.push_back({name, NewInput(block_, before->VariableType(), name)});
+    Bind(name, Sugared::Of(carried.back().input));
   }
-  const auto emit_body = [&]() -> Status {
-    if (stmt.kind == StmtKind::kFor) {
-      Value* index = iteration;
-      if (start != nullptr) {
-        FLAMBEAU_TRY(index, Operator("aten::__derive_index", std::vector<Value*>{iteration, start, step}));
-      }
-      FLAMBEAU_CHECK_OK(Assign(stmt.targets[0], Sugared::Of(index)));
-    }
-    FLAMBEAU_CHECK_OK(EmitStatements(stmt.body));
-    at_ = stmt.begin;
-    Value* next = nullptr;
-    if (stmt.kind == StmtKind::kFor) {
-      next = AppendConstant({true}, BoolType());
-    } else {
-      FLAMBEAU_TRY(next, EmitCondition(stmt.value));
-    }
-    block_->outputs.push_back(next);
-    for (size_t i = 0; i < carried.size(); ++i) {
-      FLAMBEAU_TRY(Value* after, ToValue(*Find(carried[i]), syntax_[stmt.value]));
-      const TypePtr type = Unify(inputs[i]->type, after->type);
-      if (!type)
-        return syntax_.source->Error(
-            stmt.begin, fmt::format("{} has the type {} before the loop and {} after its body", Quote(carried[i]), Text(*inputs[i]->type), Text(*after->type)),
-            library_.sink());
-      inputs[i]->type = type;
-      block_->outputs.push_back(after);
-    }
-    return {};
-  };
-  const Status emitted = emit_body();
+  const Status emitted = EmitRound(stmt, head, round, carried);
   block_ = outer;
   frame_ = scope;
   if (!emitted) return kFailure;
-  for (size_t i = 0; i < carried.size(); ++i) {
-    Value* result = Output(loop, inputs[i]->type);
-    Name(result, carried[i]);
-    Bind(carried[i], Sugared::Of(result));
+  for (const auto& [name, input] : carried) {
+    Value* result = Output(loop, input->type);
+    Name(result, name);
+    Bind(name, Sugared::Of(result));
+  }
+  return {};
+}
+
+Status Emitter::EmitRound(const Stmt& stmt, const LoopHead& head, Value* round, std::span<const Carried> carried) {
+  if (stmt.kind == StmtKind::kFor) {
+    Value* index = round;
+    if (head.start != nullptr) {
+      FLAMBEAU_TRY(index, Operator("aten::__derive_index", std::vector<Value*>{round, head.start, head.step}));
+    }
+    FLAMBEAU_CHECK_OK(Assign(stmt.targets[0], Sugared::Of(index)));
+  }
+  FLAMBEAU_CHECK_OK(EmitStatements(stmt.body));
+  at_ = stmt.begin;
+  Value* next = nullptr;
+  if (stmt.kind == StmtKind::kFor) {
+    next = AppendConstant({true}, BoolType());
+  } else {
+    FLAMBEAU_TRY(next, EmitCondition(stmt.value));
+  }
+  block_->outputs.push_back(next);
+  for (const auto& [name, input] : carried) {
+    FLAMBEAU_TRY(Value* after, ToValue(*Find(name), syntax_[stmt.value]));
+    const TypePtr type = Unify(input->type, after->type);
+    if (!type)
+      return syntax_.source->Error(
+          stmt.begin, fmt::format("{} has the type {} before the loop and {} after its body", Quote(name), Text(*input->type), Text(*after->type)),
+          library_.sink());
+    input->type = type;
+    block_->outputs.push_back(after);
   }
   return {};
 }

@@ -103,6 +103,21 @@ class Emitter {
   Status EmitBranches(Value* condition, const Body& yes, const Body& no);
   void JoinBranches(Node* branch, Frame (&frames)[2]);
   Status EmitLoop(const Stmt& stmt);
+  // Of a loop: how often it runs, what its index starts with and grows by (null: it is the round's number), and whether it runs at all.
+  struct LoopHead {
+    Value* trip_count = nullptr;
+    Value* start = nullptr;
+    Value* step = nullptr;
+    Value* condition = nullptr;
+  };
+  Result<LoopHead> EmitLoopHead(const Stmt& stmt);
+  // A variable that the body assigns, and what each round begins with.
+  struct Carried {
+    std::string_view name;
+    Value* input;
+  };
+  // The body, as the block at hand.
+  Status EmitRound(const Stmt& stmt, const LoopHead& head, Value* round, std::span<const Carried> carried);
   Status EmitWith(const Stmt& stmt);
   Status EmitAssert(const Stmt& stmt);
   Status EmitRange(const Expr& iterable, Value** trip_count, Value** start, Value** step);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -265,7 +265,12 @@ class KnownConstants(TorchFunctionMode):
         found = [self.known(tensor) for tensor in tensors]
         if of_sizes or any(each is None for each in found):
             return func(*args, **kwargs)
-        behind = set().union(*(names for _, names in found))  # type: ignore[misc]
+        return self._of_known(func, args, kwargs, tensors, set().union(*(names for _, names in found)))  # type: ignore[misc]
+
+    def _of_known(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: Sequence[torch.Tensor], behind: set[str]
+    ) -> Any:
+        """Of tensors that are all known: what it gives of their values is known, too."""
         values = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
         if func in _ASKS:
             self.asked |= behind
@@ -277,16 +282,15 @@ class KnownConstants(TorchFunctionMode):
             return chosen
         versions = [tensor._version for tensor in tensors]
         result = func(*args, **kwargs)
-        if any(tensor._version != version for tensor, version in zip(tensors, versions)):
-            with contextlib.suppress(Exception):
-                _really(func, *values)
-                for tensor, version in zip(tensors, versions):
-                    if tensor in self.computed and tensor._version != version:
-                        self._wrote(tensor, version, behind)
-            return result
+        written = [(tensor, version) for tensor, version in zip(tensors, versions) if tensor._version != version]
         results = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-        if all(map(_is_small, results)):
-            with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):
+            if written:
+                _really(func, *values)
+                for tensor, version in written:
+                    if tensor in self.computed:
+                        self._wrote(tensor, version, behind)
+            elif all(map(_is_small, results)):
                 for leaf, value in zip(results, _pytree.tree_leaves(_really(func, *values)), strict=True):
                     self.computed[leaf] = value, behind, leaf._version
         return result
