@@ -66,8 +66,9 @@ class Splicer {
     const flambeau::Node& node = graph_[id];
     const std::string_view op = graph_.op(id);
     if (op == "Constant") return Constant(id);
-    const bool is_onnx = op.find("::") == op.npos;
+    const bool has_domain = op.find("::") != op.npos, is_onnx = !has_domain && onnx::FindOperator(op, onnx::NewestOpset()) != nullptr;
     if (is_onnx && !HasForm(op)) return false;
+    if (!has_domain && !is_onnx) WarnOfNoDomain(op);
     std::vector<Tensor> operands;
     for (ValueId operand : graph_.operands(id)) operands.push_back(ValueOf(operand));
     onnx::AttributeList attributes;
@@ -90,7 +91,7 @@ class Splicer {
     } else {
       std::vector<Type> types;
       for (uint32_t i = 0; i < node.result_count; ++i) types.push_back(graph_.type(node.result(i)));
-      results = to_.EmitCustom(op, operands, attributes, types);
+      results = to_.EmitCustom(has_domain ? std::string(op) : onnx::InOnnxsDomain(op), operands, attributes, types);
     }
     for (uint32_t i = 0; i < node.result_count; ++i) Bind(node.result(i), results[i]);
     return true;
@@ -121,16 +122,20 @@ class Splicer {
     *result = to_.Wrap(result->id());
   }
 
+  // Runtimes that look plugins up by their names alone, as TensorRT does, have models of such nodes.
+  void WarnOfNoDomain(std::string_view op) {
+    to_.sink().Warning(DiagnosticKind::kUnsupportedForm,
+                       fmt::format("the translation uses {}, which is no operator of ONNX: the model is for a runtime that has it", op), {},
+                       fmt::format("name its domain, as in mine::{}", op));
+  }
+
   // An operator that changed between the model's opset and the target's would
   // mean something else.
   bool HasForm(std::string_view op) {
     const onnx::OperatorVersion* given = onnx::FindOperator(op, opset_);
     const onnx::OperatorVersion* target = onnx::FindOperator(op, to_.opset());
     if (target != nullptr && (given == nullptr || SameForm(*given, *target))) return true;
-    if (target == nullptr && onnx::FindOperator(op, onnx::NewestOpset()) == nullptr) {
-      to_.Report(DiagnosticKind::kUnsupportedForm, fmt::format("the translation uses {}, which is no operator of ONNX", op),
-                 fmt::format("name its domain, as in mine::{}", op));
-    } else if (target == nullptr) {
+    if (target == nullptr) {
       to_.Report(DiagnosticKind::kUnsupportedOpset, fmt::format("the translation uses ONNX's {}, which opset {} does not have", op, to_.opset()));
     } else {
       to_.Report(DiagnosticKind::kUnsupportedOpset,

@@ -158,11 +158,12 @@ class Checker {
   // nullptr where the table says nothing of the domain, or after a report.
   const OperatorVersion* Version(NodeId id) {
     const auto [domain, name] = SplitOperator(graph_.op(id));
-    if (!domain.empty() && domain != "ai.onnx") {
+    if (!domain.empty()) {
       if (std::ranges::find(model_.opset_imports, domain, &OpsetImport::domain) == model_.opset_imports.end())
         Report(fmt::format("the opset of domain '{}' is not imported", domain), id);
       return nullptr;
     }
+    if (name != graph_.op(id) && FindOperator(name, NewestOpset()) == nullptr) return nullptr;  // InOnnxsDomain
     const Symbol op = graph_[id].op;
     if (op.index >= versions_.size()) versions_.resize(op.index + 1);
     auto& version = versions_[op.index];

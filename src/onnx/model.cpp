@@ -2,6 +2,10 @@
 
 namespace flambeau::onnx {
 
+namespace {
+constexpr std::string_view kOnnxsDomain = "ai.onnx";
+}
+
 std::vector<ValueId> Initializers(const Graph& graph) {
   std::vector<ValueId> found;
   for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
@@ -13,7 +17,10 @@ std::vector<ValueId> Initializers(const Graph& graph) {
 std::pair<std::string_view, std::string_view> SplitOperator(std::string_view op) {
   const size_t colons = op.rfind("::");
   if (colons == std::string_view::npos) return {{}, op};
-  return {op.substr(0, colons), op.substr(colons + 2)};
+  const std::string_view domain = op.substr(0, colons);
+  return {domain == kOnnxsDomain ? std::string_view() : domain, op.substr(colons + 2)};
 }
+
+std::string InOnnxsDomain(std::string_view name) { return std::string(kOnnxsDomain) + "::" + std::string(name); }
 
 }  // namespace flambeau::onnx

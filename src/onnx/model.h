@@ -50,5 +50,7 @@ struct ModelData {
 std::vector<ValueId> Initializers(const Graph& graph);
 // "com.microsoft::Gelu" as domain and operator; the domain of "Gemm" is empty.
 std::pair<std::string_view, std::string_view> SplitOperator(std::string_view op);
+// The name in a graph of an operator of ONNX's own domain that ONNX does not have: some runtimes look theirs up there.
+std::string InOnnxsDomain(std::string_view name);
 
 }  // namespace flambeau::onnx

@@ -208,11 +208,6 @@ def test_flambeaus_own_functions_take_arguments_as_they_come(name, function):
     numpy.testing.assert_allclose(run(onnx.load_model_from_string(file.getvalue()), (X,)), function(X).numpy(), rtol=1e-6)
 
 
-def test_a_node_that_onnx_does_not_know_needs_a_domain():
-    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"Foo, which is no operator of ONNX[\s\S]*mine::Foo"):
-        exported(lambda x: x * 1, lambda g, x: g.op("Foo", x), (X,))
-
-
 carried = torch.library.custom_op("flambeau_symbolic_types::carried", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
 carried.register_fake(torch.empty_like)
 WITHOUT_NUMBER = [torch.uint16, torch.uint32, torch.uint64]

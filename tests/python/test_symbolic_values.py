@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from onnxscript import opset11
 from registering import registered
 
 import flambeau
@@ -53,16 +54,16 @@ def test_types_are_complete_where_sizes_are_static(dynamic):
 def test_a_conversion_that_is_done_once_more_has_the_options_of_the_export(again):
     seen = []
 
-    def relu(g, x):
-        seen.append((g.opset, GLOBALS.training_mode, GLOBALS.in_onnx_export))
-        return g.op("Relu", x)
+    def relu(x):
+        seen.append((GLOBALS.export_onnx_opset_version, GLOBALS.training_mode, GLOBALS.in_onnx_export))
+        return opset11.Relu(x)
 
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    with registered("aten::relu", relu, 9):
-        options = dict(opset_version=11, training=fonnx.TrainingMode.TRAINING, optimize=False, verbose=False)
-        program = flambeau.export(model, (torch.ones(1, 2),), dynamo=False, **options)
-        times = len(seen)
-        again(program)
+    options = dict(opset_version=11, training=fonnx.TrainingMode.TRAINING, optimize=False, verbose=False)
+    table = {torch.ops.aten.relu.default: relu}
+    program = flambeau.export(model, (torch.ones(1, 2),), dynamo=False, custom_translation_table=table, **options)
+    times = len(seen)
+    again(program)
     assert len(seen) > times and set(seen) == {(11, fonnx.TrainingMode.TRAINING, True)}
     assert (GLOBALS.training_mode, GLOBALS.in_onnx_export) == (fonnx.TrainingMode.EVAL, False)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import onnx
 import torch
 
 from .. import _engine
@@ -15,11 +17,20 @@ from ._schemas import result_types
 from ._write import model_of
 from .jit_utils import GraphContext, constant_value, none_value
 
-__all__ = ["Translation", "translate"]
+__all__ = ["Translation", "Written", "translate", "translation_of", "written"]
 
 Translation = bytes | tuple[bytes, list[int]] | str
 _LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged")
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+
+
+@dataclasses.dataclass
+class Written:
+    """What a function made of a call: values of the graph of `g`, None for those that are absent."""
+
+    g: GraphContext
+    operands: list[Any]
+    results: list[Any]
 
 
 def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
@@ -30,6 +41,10 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
             are the results.
         original: The node that is translated; None makes one up.
     """
+    return translation_of(call, written(call, run, original))
+
+
+def written(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Written:
     graph = torch._C.Graph()
     g = GraphContext(graph, graph, call.opset, original)
     operands = []
@@ -42,6 +57,8 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         holder = torch._C.Graph()  # has the node as long as the function runs
         g.original_node = _node_of(call, g, operands, holder)
     results = run(g, args)
+    if original is None:
+        g.original_node = None
     if results is None:
         raise OnnxExporterError(f"the symbolic function of {call.op} returned None, it cannot translate this call")
     if not isinstance(results, (list, tuple)):
@@ -52,6 +69,12 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
             flat.extend(result.node().inputs())
         else:
             flat.append(None if result is None else g._value(result))
+    return Written(g, operands, flat)
+
+
+def translation_of(call: _engine.OperatorCall, made: Written) -> Translation:
+    """The model of what a function wrote for the call, with the types that are known of its results."""
+    g, flat = made.g, made.results
     present = [i for i, value in enumerate(flat) if value is not None and not value.node().mustBeNone()]
     types = [(_dtype(recorded), recorded_sizes(recorded)) for recorded in call.results]
     if not types and any(_is_open(flat[i]) or _is_vague(flat[i]) for i in present):  # scripts record none
@@ -64,13 +87,14 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         # The engine has as many results as places say: one that nobody reads comes after the absent ones, unless a list would take it.
         present.append(present[-1])
         places.append(len(flat))
-    model = model_of(g, operands, [flat[i] for i in present]).SerializeToString()
+    model = model_of(g, made.operands, [flat[i] for i in present]).SerializeToString()
     return model if places == list(range(len(flat))) else (model, places)
 
 
 def _is_open(value: Any) -> bool:
     """Whether a value is one of a node that ONNX does not know."""
-    return not value.node().kind().startswith(("onnx::", "prim::", "flambeau::"))
+    space, _, name = value.node().kind().partition("::")
+    return not onnx.defs.has(name) if space == "onnx" else space not in ("prim", "flambeau")
 
 
 def _is_vague(value: Any) -> bool:

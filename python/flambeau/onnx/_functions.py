@@ -296,7 +296,7 @@ class _Splitter:
 
     def _defaults(self, node: NodeProto) -> list[AttributeProto]:
         """What ONNX takes for the attributes that a node leaves out."""
-        if node.domain:
+        if node.domain or not onnx.defs.has(node.op_type):  # of another domain, or a plugin that names none
             return []
         schema = onnx.defs.get_schema(node.op_type, self.opset, "")
         return [each.default_value for each in schema.attributes.values() if each.default_value.name]

@@ -65,7 +65,8 @@ class Translations:
         if self.symbolic.has_bug():
             return False
         places = {_place(each.location, *each.notes) for each in diagnostics if each.severity == "error"}
-        found = {name: run for name, *_ in places if (run := fallback_of(self._export_type, name)) is not None}
+        # What stands for a function of autograd is none of PyTorch's operators: its own symbolic function has failed.
+        found = {name: run for name, *_ in places if not name.startswith(f"{_SPACE}::") and (run := fallback_of(self._export_type, name)) is not None}
         failed = {place for place in places if place[0] in found}
         # What fails once more is not told apart by its place: then it is every call of the operator.
         again = {name for name, *_ in failed & self._places}
@@ -92,6 +93,7 @@ class Translations:
 
     def begin(self, walk: Any) -> None:
         self.symbolic.unpacked = walk.unpacked
+        self._count = 0  # the same names whenever the program is built: the calls are the same
         self.calls = walk.calls
 
     def leaves_open(self, node: Any) -> bool:

@@ -13,7 +13,7 @@ from ._schemas import result_types
 from .registration import registry
 
 if TYPE_CHECKING:
-    from ._call import Translation
+    from ._call import Translation, Written
     from .jit_utils import GraphContext
 
 __all__ = ["SymbolicFunctions"]
@@ -34,6 +34,7 @@ class SymbolicFunctions:
         self.opset = opset
         self._registered = dict(registry.at(opset))
         self._named: dict[str, Callable[[_engine.OperatorCall], Translation]] = {}
+        self._written: dict[tuple[Any, ...], Written] = {}
 
     def failure(self) -> Exception | None:
         """What the conversion is to raise of it: a bug of a function, before what says that it has no translation."""
@@ -62,13 +63,26 @@ class SymbolicFunctions:
         Args:
             original: The node of the captured graph.
         """
-        self._named[name] = self._guarded(lambda call: _translate(call, run, original))
+        self._named[name] = self._guarded(lambda call: self._translate(call, run, original))
 
     def _call_registered(self, name: str, call: _engine.OperatorCall) -> Translation:
         # The driver may try newer opsets, to say which one would do.
         function = self._registered[name] if call.opset == self.opset else registry.find(name, call.opset)
         attributes = self._attributes(function, call)
-        return _translate(call, lambda g, args: function(g, *args, **attributes))
+        return self._translate(call, lambda g, args: function(g, *args, **attributes))
+
+    def _translate(self, call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
+        """A function runs once for each call, as with torch: it may take its arguments apart, or count its calls.
+
+        The engine asks several times: for types, in each round of a loop's, and for the model.
+        """
+        from ._call import translation_of, written  # which need onnx
+
+        key = _known_of(call)
+        made = self._written.get(key) or written(call, run, original)
+        if call.node:
+            self._written[key] = made
+        return translation_of(call, made)
 
     def _attributes(self, function: Callable[..., Any], call: _engine.OperatorCall) -> dict[str, Any]:
         """What torch's exporter notes at a node beside its arguments: of a list that is unpacked, the number of elements."""
@@ -110,7 +124,17 @@ def _gives_list(op: str) -> bool:
     return len(types) == 1 and isinstance(types[0], torch._C.ListType)
 
 
-def _translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
-    from ._call import translate  # which needs onnx
+def _known_of(call: _engine.OperatorCall) -> tuple[Any, ...]:
+    """What a function is told of a call."""
+    operands = [(each.dtype, each.ranked, tuple(each.sizes)) for each in call.operands]
+    return call.op, call.node, call.location.source, call.opset, *operands, *(_plain(given) for _, given in call.arguments)
 
-    return translate(call, run, original)
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, _engine.Operand):
+        return "operand", given.index
+    if isinstance(given, _engine.DtypeCode):
+        return "dtype", given.code
+    if isinstance(given, (list, tuple)):
+        return tuple(_plain(each) for each in given)
+    return type(given).__name__, repr(given)  # as text NaN is itself, and 1 is not 1.0
