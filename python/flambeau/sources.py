@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind
+from torch.utils import _pytree
 
 from . import _engine, conversion
 from .archived import ArchivedProgram
@@ -120,9 +121,14 @@ class CaptureOptions:
         return _TRAINING[self.training]
 
     def known_axes(self, arguments: Mapping[str, Any], input_names: Sequence[str]) -> dict[str, Any]:
-        """``dynamic_axes`` without what is neither input nor output, which is warned of."""
+        """``dynamic_axes`` without what is neither input nor output, a weight or a None, which is warned of.
+
+        Args:
+            input_names: Of all inputs, and of weights after them.
+        """
         of_tensors = (name for name, value in arguments.items() if isinstance(value, torch.Tensor))
-        known = {*self.input_names, *input_names, *self.output_names, *of_tensors}
+        count = sum(isinstance(leaf, torch.Tensor) for leaf in _pytree.tree_leaves(list(arguments.values())))
+        known = {*input_names[:count], *self.output_names, *of_tensors}
         axes = dict(self.dynamic_axes or {})
         for name in [name for name in axes if name not in known]:
             warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored")

@@ -30,3 +30,25 @@ def test_dynamic_axes_of_a_container_are_warned_of():
 class Pair(torch.nn.Module):
     def forward(self, pair):
         return pair[0] + pair[1]
+
+
+class Late(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x, gap=None, y=None):
+        return x * self.scale + y
+
+
+@pytest.mark.parametrize(
+    ("names", "args", "ignored"),
+    [(["x", "gap", "y"], (torch.ones(2, 3), None, torch.ones(2, 3)), "gap"), (["x", "y", "w"], (torch.ones(2, 3), {"y": torch.ones(2, 3)}), "w")],
+    ids=["a None", "a weight"],
+)
+def test_dynamic_axes_of_what_is_no_tensor_of_the_call_are_warned_of(names, args, ignored):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=f"dynamic_axes names '{ignored}', which is no input or output"):
+        program = flambeau.export(Late(), args, input_names=names, dynamic_axes={name: {0: "n"} for name in names}, dynamo=False)
+    assert [(value.name, value.sizes) for value in program.inputs] == [("x", ["n", "3"]), ("y", ["n", "3"])]
+    x = torch.rand(4, 3)
+    torch.testing.assert_close(program(x, None, x)[0], x * 2)
