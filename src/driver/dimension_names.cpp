@@ -11,15 +11,20 @@
 namespace flambeau {
 namespace {
 
-// "x.0" as ("x", 0); nullopt if there is no number at the end.
-std::optional<std::pair<std::string_view, size_t>> SplitDimension(std::string_view which) {
+// "x.0" as ("x", 0), "x.-1" as ("x", -1); nullopt if there is no number at the end.
+std::optional<std::pair<std::string_view, int64_t>> SplitDimension(std::string_view which) {
   const size_t dot = which.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  size_t dim = 0;
+  int64_t dim = 0;
   const char* end = which.data() + which.size();
   const auto [stop, error] = std::from_chars(which.data() + dot + 1, end, dim);
   if (error != std::errc() || stop != end) return std::nullopt;
   return std::pair(which.substr(0, dot), dim);
+}
+
+// Negative ones count from the end. What is none of the dimensions stays none.
+size_t FromFront(int64_t dim, size_t rank) {
+  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(rank) : dim);
 }
 
 class Namer {
@@ -91,7 +96,7 @@ class Namer {
   }
 
   void Give(const DimensionName& given) {
-    if (given.input < inputs_.size()) (void)Assign(inputs_[given.input], given.dim, given.name, given.frozen_by);
+    if (given.input < inputs_.size()) (void)Assign(inputs_[given.input], static_cast<int64_t>(given.dim), given.name, given.frozen_by);
   }
 
   // By the inputs, else by the values that first have them as a size, as their
@@ -120,11 +125,12 @@ class Namer {
     std::string name;
   };
 
-  Status Assign(const Input& input, size_t dim, const std::string& name, const std::string& frozen_by = {}) {
+  Status Assign(const Input& input, int64_t asked, const std::string& name, const std::string& frozen_by = {}) {
     const Type& type = program_.graph.type(input.value);
+    const size_t dim = FromFront(asked, type.rank());
     if (dim >= type.rank())
       return sink_.Error(DiagnosticKind::kBadOption, fmt::format("dimension name '{}.{}={}': '{}' has {} dimensions",
-                                                                 input.name, dim, name, input.name, type.rank()));
+                                                                 input.name, asked, name, input.name, type.rank()));
     const Expr size = type.sizes[dim];
     if (const auto constant = exprs_.AsConstant(size)) {
       sink_.Warning(
@@ -244,8 +250,9 @@ void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string,
     const auto output = split ? outputs.find(split->first) : outputs.end();
     if (output == outputs.end()) continue;
     Type type = graph.type(output->second);
-    if (split->second >= type.rank() || context.exprs().AsConstant(type.sizes[split->second])) continue;
-    type.sizes[split->second] = context.exprs().Symbolic(name);
+    const size_t dim = FromFront(split->second, type.rank());
+    if (dim >= type.rank() || context.exprs().AsConstant(type.sizes[dim])) continue;
+    type.sizes[dim] = context.exprs().Symbolic(name);
     graph.SetType(output->second, context.Intern(std::move(type)));
   }
 }

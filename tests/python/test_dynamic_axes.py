@@ -52,3 +52,23 @@ def test_dynamic_axes_of_what_is_no_tensor_of_the_call_are_warned_of(names, args
     assert [(value.name, value.sizes) for value in program.inputs] == [("x", ["n", "3"]), ("y", ["n", "3"])]
     x = torch.rand(4, 3)
     torch.testing.assert_close(program(x, None, x)[0], x * 2)
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+@pytest.mark.parametrize("scripted", [False, True])
+def test_axes_of_outputs_count_from_the_end_too(dynamo, scripted):
+    model = torch.jit.script(Rows()) if scripted else Rows()
+    program = flambeau.export(
+        model, (torch.ones(2, 3),), input_names=["x"], output_names=["rows", "kept"], dynamo=dynamo, verbose=False,
+        dynamic_axes={"x": {0: "n"}, "rows": {-1: "found"}, "kept": {-2: "found", -9: "none"} if not dynamo else {-2: "found"}},
+    )
+    assert [value.sizes for value in program.outputs] == [["found"], ["found", "3"]]
+    x = torch.tensor([[1.0, 2.0, 3.0], [-1.0, -1.0, -1.0], [0.0, 0.0, 1.0]])
+    for ours, theirs in zip(program(x), Rows()(x), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+class Rows(torch.nn.Module):
+    def forward(self, x):
+        rows = torch.nonzero(x.sum(1) > 0).squeeze(1)
+        return rows, x[rows]
