@@ -30,7 +30,7 @@ WITHOUT_COUNTERPART = {
         name: PASSES
         for name in (
             "_apply_friendly_debug_names _check_flatten_did_not_remove _create_jit_graph _decide_add_node_names "
-            "_decide_constant_folding _decide_input_format _decide_keep_init_as_input _export _get_aten_op_overload_name "
+            "_decide_constant_folding _decide_input_format _decide_keep_init_as_input _get_aten_op_overload_name "
             "_get_example_outputs _get_module_attributes _get_named_param_dict _get_param_count_list "
             "_is_constant_tensor_list _model_to_graph _optimize_graph _pre_trace_quant_model _reset_trace_module_map "
             "_resolve_args_by_export_type _run_symbolic_function _run_symbolic_method _set_input_and_output_names "
@@ -447,3 +447,36 @@ def test_every_dimension_of_keywords_is_dynamic_in_any_order():
     given = {"d": torch.randn(2), "c": 2.0, "b": torch.randn(2, 3, 4), "a": torch.randn(5)}
     program = flambeau.onnx.dynamo_export(Keywords(), torch.randn(3, 4), torch.randn(6), export_options=options, **given)
     assert not [size for value in program.inputs for size in value.sizes if size.isdecimal()]
+
+
+class Normed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(3)
+
+    def forward(self, x, y=None):
+        return self.norm(x), {"y": y if torch.onnx.is_in_onnx_export() else None}
+
+
+@pytest.mark.parametrize("where", ["torch.onnx", "torch.onnx.utils", "flambeau.onnx.utils"])
+def test_exports_that_return_the_results(where):
+    """``torch.onnx._export``, by which old programs compare results."""
+    model, file = Normed().eval(), io.BytesIO()
+    with flambeau.installed():
+        function = importlib.import_module(where)._export
+        results = function(model, (X, {"y": X + 1}), file, True, False, input_names=["x"], output_names=["out"])
+    exported = onnx.load_model_from_string(file.getvalue())
+    assert exported.producer_name == "flambeau" and exported.graph.output[0].name == "out"
+    torch.testing.assert_close(results, (model(X)[0], {"y": X + 1}))
+    actual = onnxruntime.InferenceSession(file.getvalue()).run(None, {"x": X.numpy(), "y": (X + 1).numpy()})
+    torch.testing.assert_close([torch.from_numpy(each) for each in actual], [results[0], X + 1])
+
+
+def test_the_results_of_an_export_are_those_of_its_mode():
+    model = Normed().eval()
+    before = model.norm.running_mean.clone()
+    results = fonnx.utils._export(model, (X,), io.BytesIO(), training=fonnx.TrainingMode.TRAINING, verbose=False)
+    torch.testing.assert_close(results[0].mean(0), torch.zeros(3), atol=1e-5, rtol=0)
+    assert torch.equal(model.norm.running_mean, before) and not model.training
+    with pytest.raises(flambeau.errors.UnsupportedOptionError, match="export_type is"):
+        fonnx.utils._export(model, (X,), io.BytesIO(), export_type="Saves model in the specified ZIP file.")

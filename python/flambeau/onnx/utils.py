@@ -12,8 +12,11 @@ from typing import Any
 import torch
 
 from .. import __version__, exporter
-from ..errors import OnnxExporterError, warn
+from ..eager import copied, with_the_gradients_it_asks_for
+from ..errors import OnnxExporterError, UnsupportedOptionError, warn
+from ..examples import example_call
 from ..program import ONNXProgram
+from ..state import kept_random_numbers, kept_state
 from ._enums import OperatorExportTypes, TrainingMode
 from ._globals import GLOBALS, exporting, trains
 from .registration import registry, verify_name
@@ -176,6 +179,51 @@ def exporter_context(model: Any, mode: Any, verbose: bool) -> Iterator[None]:
 def export(model: Any, args: Any, f: Any = None, **options: Any) -> ONNXProgram:
     """:func:`flambeau.export` by tracing, as TorchScript's exporter captures modules, unless `dynamo` says otherwise."""
     return exporter.export(model, args, f, **{"dynamo": False, **without_nones(options)})
+
+
+def _export(
+    model: Any,
+    args: Any,
+    f: Any,
+    export_params: bool = True,
+    verbose: bool = False,
+    training: Any = TrainingMode.EVAL,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    operator_export_type: Any = OperatorExportTypes.ONNX,
+    export_type: Any = None,
+    opset_version: int | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Any = None,
+    keep_initializers_as_inputs: bool | None = None,
+    fixed_batch_size: bool = False,
+    custom_opsets: Mapping[str, int] | None = None,
+    add_node_names: bool = True,
+    onnx_shape_inference: bool = True,
+    export_modules_as_functions: Any = False,
+    autograd_inlining: bool = True,
+    **former: Any,
+) -> Any:
+    """:func:`export`, and what the module itself gives for the arguments: of old programs, which compare that with the model's results.
+
+    Args:
+        export_type: None, or a protobuf file's; other forms are not written.
+        fixed_batch_size, add_node_names, onnx_shape_inference: Accepted, as torch's takes them, and change nothing.
+        former: Arguments that :func:`export` had in older versions.
+    """
+    if export_type is not None and "protobuf" not in str(export_type).lower():  # an enumeration once, then a text
+        raise UnsupportedOptionError(f"export_type is {export_type}; only protobuf files are written: leave it out")
+    export(
+        model, args, f, export_params=export_params, verbose=verbose, training=training, input_names=input_names, output_names=output_names,
+        operator_export_type=operator_export_type, opset_version=opset_version, do_constant_folding=do_constant_folding,
+        dynamic_axes=dynamic_axes, keep_initializers_as_inputs=keep_initializers_as_inputs, custom_opsets=custom_opsets,
+        export_modules_as_functions=export_modules_as_functions, autograd_inlining=autograd_inlining, **former,
+    )  # fmt: skip
+    given, named = copied(example_call(model, args, None))
+    mode = training if isinstance(training, TrainingMode) else TrainingMode.TRAINING if training else TrainingMode.EVAL
+    kept = kept_state(model) if isinstance(model, torch.nn.Module) else contextlib.nullcontext()
+    with select_model_mode_for_export(model, mode), exporting(in_onnx_export=True), kept_random_numbers(), kept:
+        return with_the_gradients_it_asks_for(lambda: model(*given, **named))
 
 
 # --- what an export would give -----------------------------------------------------------
