@@ -208,6 +208,16 @@ def test_flambeaus_own_functions_take_arguments_as_they_come(name, function):
     numpy.testing.assert_allclose(run(onnx.load_model_from_string(file.getvalue()), (X,)), function(X).numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("opset", [11, 17])
+def test_paddings_that_a_slice_takes_from_the_end(opset):
+    def symbolic(g, x):
+        forwards = constant(g, [2, 1, 0, 0, 0, 0, 0, 0])
+        backwards = g.op("Slice", forwards, *(constant(g, [i]) for i in (-1, -9, 0, -1)))
+        return g.op("Pad", x, backwards)
+
+    compare(lambda x: torch.nn.functional.pad(x, (0, 2, 0, 1)), symbolic, opset=opset)
+
+
 carried = torch.library.custom_op("flambeau_symbolic_types::carried", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
 carried.register_fake(torch.empty_like)
 WITHOUT_NUMBER = [torch.uint16, torch.uint32, torch.uint64]

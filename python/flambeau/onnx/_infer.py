@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy
 import onnx
 import onnx.checker
 import onnx.reference
@@ -93,7 +94,7 @@ def _compute(g: GraphContext, node: Any, op: str, proto: NodeProto, constants: M
         (result,) = onnx.reference.ReferenceEvaluator(model).run(None, {})
     except Exception:  # of a node that no runtime could compute either
         return
-    g.known[node.output().unique()] = torch.tensor(result)
+    g.known[node.output().unique()] = torch.tensor(numpy.array(result, order="C"))  # what is sliced from its end runs backwards
 
 
 def _infer_rank(node: Any) -> None:
