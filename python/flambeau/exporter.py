@@ -373,12 +373,13 @@ class _Export:
             changes = ", ".join(f"'{name}' is '{new}' where it stands first" for name, new in renamed)
             warn(f"input_names and output_names have names twice: {changes}; give names that differ")
 
-    def _warn_of_left_out(self, model: _engine.Model) -> None:
-        """Of inputs that the caller names, and torch's TorchScript exporter leaves out."""
+    def _warn_of_left_out(self, model: _engine.Model, count: int) -> None:
+        """Of inputs that the caller names, and torch's TorchScript exporter leaves out. Names after those of all inputs are of weights."""
         if self.options.keep_unused_inputs or self.capture_options.verbose is False:
             return
         kept = {value.name for value in model.inputs}
-        left_out = [f"'{name}'" for name in self.capture_options.input_names or () if name in self.options.input_names and name not in kept]
+        of_inputs = self.options.input_names[:count]
+        left_out = [f"'{name}'" for name in self.capture_options.input_names or () if name in of_inputs and name not in kept]
         if left_out:
             warn(f"nothing reads {', '.join(left_out)}: the model has no such input, as with torch.onnx; without dynamo=False it stays")
 
@@ -394,7 +395,7 @@ class _Export:
             if (failure := self._of_what_does_not_run(error)) is not None:
                 raise failure  # noqa: B904 - it has its own cause
             raise
-        self._warn_of_left_out(model)
+        self._warn_of_left_out(model, source.input_count)
         made = Conversion(
             model,
             diagnostics,

@@ -83,6 +83,7 @@ class Source:
         diagnostics: What the engine warned of when the program was last made.
         call: How it was called, where ``exported`` does not say so.
         weights: The state_dict of the module, where there is one and no ``exported``.
+        input_count: How many tensors a script is called with: names after theirs are names of weights.
     """
 
     build: Callable[[bool], _engine.Program]
@@ -93,6 +94,7 @@ class Source:
     diagnostics: list[_engine.Diagnostic] = dataclasses.field(default_factory=list)
     call: CapturedCall | None = None
     weights: Mapping[str, torch.Tensor] = dataclasses.field(default_factory=dict)
+    input_count: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +129,7 @@ class CaptureOptions:
             input_names: Of all inputs, and of weights after them.
         """
         of_tensors = (name for name, value in arguments.items() if isinstance(value, torch.Tensor))
-        count = sum(isinstance(leaf, torch.Tensor) for leaf in _pytree.tree_leaves(list(arguments.values())))
-        known = {*input_names[:count], *self.output_names, *of_tensors}
+        known = {*input_names[: _tensor_count(list(arguments.values()))], *self.output_names, *of_tensors}
         axes = dict(self.dynamic_axes or {})
         for name in [name for name in axes if name not in known]:
             warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored")
@@ -287,7 +288,11 @@ def of_script(
             )
 
     weights = {} if module is None else module.state_dict(keep_vars=True)
-    return Source(build, diagnostics=diagnostics, call=_call(model, *given), weights=weights)
+    return Source(build, diagnostics=diagnostics, call=_call(model, *given), weights=weights, input_count=_tensor_count(given))
+
+
+def _tensor_count(values: Any) -> int:
+    return sum(isinstance(leaf, torch.Tensor) for leaf in _pytree.tree_leaves(values))
 
 
 def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CapturedCall:
