@@ -66,7 +66,8 @@ class Translations:
             return False
         places = {_place(each.location, *each.notes) for each in diagnostics if each.severity == "error"}
         # What stands for a function of autograd is none of PyTorch's operators: its own symbolic function has failed.
-        found = {name: run for name, *_ in places if not name.startswith(f"{_SPACE}::") and (run := fallback_of(self._export_type, name)) is not None}
+        names = {name for name, *_ in places if not name.startswith(f"{_SPACE}::")}
+        found = {name: run for name in names if (run := fallback_of(self._export_type, name)) is not None}
         failed = {place for place in places if place[0] in found}
         # What fails once more is not told apart by its place: then it is every call of the operator.
         again = {name for name, *_ in failed & self._places}
