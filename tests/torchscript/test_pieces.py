@@ -115,4 +115,24 @@ def inserted_beyond_the_ends(self, x, place: int):
     return torch.stack(rows), torch.tensor(numbers), torch.stack(few)
 
 
+BOUNDS = [torch.tensor(bounds, dtype=torch.int64) for bounds in ([2], [1, 2, 4], [4, 2], [-2], [9, 12], [])]
+
+
+@case.forward(x(5, 4), torch.tensor([1, 3]), others=[(x(7, 4), bounds) for bounds in BOUNDS], dynamic_axes={"x": {0: "n"}, "bounds": {0: "k"}})
+def split_at_bounds_of_run_time_length(self, x, bounds):
+    rows, columns = torch.tensor_split(x, bounds), torch.tensor_split(torch.complex(x, x + 1), bounds, -1)
+    return rows[0], rows[-1], len(rows), torch.cat(rows), torch.view_as_real(columns[-1])
+
+
+@case.forward(x(5, 4), torch.tensor(2), others=[(x(5, 4), torch.tensor(n)) for n in (1, 4, 9)])
+def split_into_as_many_as_a_tensor_says(self, x, n):
+    rows, columns = torch.tensor_split(x, n), torch.tensor_split(x, n, dim=-1)
+    return rows[-1], len(rows), torch.cat(rows), columns[0], len(columns)
+
+
+@case.forward(x(5, 4), torch.tensor(2), torch.tensor([1, 3]), how=("trace",), dynamic_axes={"x": {0: "n"}, "n": [], "bounds": {0: "k"}})
+def split_at_tensors_in_a_trace(self, x, n, bounds):
+    return torch.tensor_split(x, n), torch.tensor_split(x, bounds, 1)
+
+
 test_program = case.test()

@@ -173,4 +173,9 @@ def widths_of_run_time_length(self, x, y, n):
     return F.pad(x, widths), F.pad(y, widths, "constant", 0.5), F.pad(x.sum() + y[0], widths[:2])
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def orders_of_norms_of_vectors(self, x, y, n):
+    return torch.linalg.norm(x.flatten(), n.item()), torch.linalg.norm(y, float(n) + 0.5, dim=1, keepdim=True), torch.linalg.norm(x, int(n), dim=[0])
+
+
 test_program = case.test()

@@ -6,7 +6,7 @@ from typing import Any
 
 __all__ = ["has_pieces_of_example"]
 
-_CUT = {f"aten::{name}" for name in ("split", "split_copy", "unbind", "unbind_copy", "unsafe_split")}
+_CUT = {f"aten::{name}" for name in ("split", "split_copy", "tensor_split", "unbind", "unbind_copy", "unsafe_split")}
 _CHUNKS = {"aten::chunk", "aten::unsafe_chunk"}
 
 

@@ -41,10 +41,6 @@ struct Parameter<OpenTensorList> {
 
 namespace {
 
-constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
-                                       "torch.tensor_split(x, torch.argmax(x))",
-                                       "the number of a model's values does not depend on its inputs"};
-
 // What is joined along an axis that the rank decides of.
 Tensor RankedSequence(Lowering& to, const OpenTensorList& list) {
   const Tensor& sequence = list.tensors.front();
@@ -236,17 +232,28 @@ TensorList TensorSplitIndices(Lowering& to, Tensor self, Dims indices, int64_t d
   return pieces;
 }
 
+// The same where only the run knows how many indices there are.
+Tensor SequenceBetween(Lowering& to, Tensor self, const Tensor& indices, int64_t axis) {
+  if (self.is_complex()) return onnx::OfPairs(to, SequenceBetween(to, onnx::Pairs(to, self), indices, axis));
+  const Tensor starts = to.Concat({to.Number1(to.Of(0)), indices}, {.axis = 0});
+  const Tensor ends = to.Concat({indices, to.Number1(self.size(axis))}, {.axis = 0});
+  const auto piece = [&](const Tensor& k) {
+    const Dim start = to.DimOf(to.Gather(starts, k, {.axis = 0})), end = to.DimOf(to.Gather(ends, k, {.axis = 0}));
+    return SliceRange(to, self, axis, start, end, to.Of(1));
+  };
+  const Tensor first = to.SequenceConstruct({piece(to.ConstantInt(0))}), one = to.ConstantInt(1);
+  Type type = first.type();
+  type.sizes[static_cast<size_t>(axis)] = to.exprs().Anonymous();
+  return Repeat(to, to.Number(indices.size(0)), {to.Refined(first, type)}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+    return std::vector<Tensor>{to.SequenceInsert(states[0], piece(to.Add(k, one)))};
+  })[0];
+}
+
 TensorList TensorSplitTensor(Lowering& to, Tensor self, Tensor tensor_indices_or_sections, int64_t dim) {
   const Tensor numbers = to.CastTo(tensor_indices_or_sections, DType::kInt64);
-  if (numbers.rank() == 0) {
-    const auto sections =
-        numbers.type().contents ? to.exprs().AsConstant(numbers.type().contents->front()) : std::nullopt;
-    if (!sections) return to.Unsupported(kRunTimeSections);
-    return TensorSplitSections(to, self, to.Of(*sections), dim);
-  }
-  // How many bounds there are is known even where they are not.
+  if (numbers.rank() == 0) return TensorSplitSections(to, self, to.DimOf(numbers), dim);
   const auto count = to.AsConstant(numbers.size(0));
-  if (!count) return to.Unsupported(kRunTimeSections);
+  if (!count) return {SequenceBetween(to, self, numbers, to.Axis(dim, self))};
   Dims indices;
   for (int64_t i = 0, bounds = WrittenOut(*count); i < bounds; ++i) indices.push_back(to.DimOf(to.GatherIndex(numbers, 0, to.Of(i))));
   return TensorSplitIndices(to, self, std::move(indices), dim);
@@ -316,8 +323,7 @@ constexpr OpRow kRows[] = {
     Op<TensorSplitSections>(
         "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"),
     Op<TensorSplitTensor>("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor "
-                          "tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
-                          &kRunTimeSections),
+                          "tensor_indices_or_sections, int dim=0) -> Tensor(a)[]"),
     Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"),
     Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]"),
     Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"),

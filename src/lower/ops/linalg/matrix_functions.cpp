@@ -18,6 +18,9 @@
 namespace flambeau::lower {
 namespace {
 
+constexpr Restriction kRunTimeOrder = {"a norm of matrices whose order is known at run time only",
+                                       "torch.linalg.norm(torch.ones(2, 2), int(torch.argmax(x)))"};
+
 // --- powers ---------------------------------------------------------------------------
 
 // By squares: n products at most for a power of 2ⁿ.
@@ -155,11 +158,12 @@ Tensor MatrixNormStr(Lowering& to, Tensor self, std::string_view ord, Ints dim, 
 
 // Of a vector or a matrix, by how many dimensions there are; without an order
 // the root of all squares.
-Tensor LinalgNorm(Lowering& to, Tensor self, std::optional<Const<Scalar>> ord, std::optional<Ints> dim, bool keepdim,
+Tensor LinalgNorm(Lowering& to, Tensor self, std::optional<Scalar> ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype) {
   const size_t dims = dim ? dim->size() : static_cast<size_t>(self.rank());
-  if (ord && dims == 2) return MatrixNorm(to, self, *ord, dim.value_or(Ints{0, 1}), keepdim, dtype);
-  return VectorNorm(to, self, ord ? ord->value : Scalar(2), dim, keepdim, dtype);
+  if (!ord || dims != 2) return VectorNorm(to, self, ord.value_or(Scalar(2)), dim, keepdim, dtype);
+  if (!ord->is_constant()) return to.Unsupported(kRunTimeOrder);
+  return MatrixNorm(to, self, {*ord}, dim.value_or(Ints{0, 1}), keepdim, dtype);
 }
 Tensor LinalgNormStr(Lowering& to, Tensor self, std::string_view ord, std::optional<Ints> dim, bool keepdim,
                      std::optional<DType> dtype) {
@@ -319,7 +323,8 @@ constexpr OpRow kRows[] = {
                     "bool hermitian=False) -> Tensor"),
     Op<RankAbove>("aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor"),
     Op<LinalgNorm>("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
-                   "ScalarType? dtype=None) -> Tensor"),
+                   "ScalarType? dtype=None) -> Tensor",
+                   &kRunTimeOrder),
     Op<LinalgNormStr>("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
                       "ScalarType? dtype=None) -> Tensor"),
     Op<SquareRoot>("aten::linalg_matrix_sqrth(Tensor self) -> Tensor"),
