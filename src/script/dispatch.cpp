@@ -52,11 +52,9 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   emitter_.SetOrigin(OriginOf(node));
   FLAMBEAU_TRY(std::optional<Vals> along, OnEachNumber(node, arguments));
   if (along) return *std::move(along);
-  if (node.kind == "aten::squeeze") {
+  if (Squeeze::Is(node)) {
     FLAMBEAU_TRY(std::optional<Vals> squeezed, Squeeze(*this, node, arguments).AtRunTime());
     if (squeezed) return *std::move(squeezed);
-  } else if (node.kind == "aten::squeeze_") {
-    FLAMBEAU_CHECK_OK(Squeeze(*this, node, arguments).InPlace());
   }
   if (node.kind == "prim::fork" && node.blocks.size() == 1) return EvaluateBlock(*node.blocks[0]);  // a model has one thread
   const size_t reported = sink_.diagnostics().size();

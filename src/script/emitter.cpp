@@ -9,6 +9,7 @@
 #include "aten/strides.h"
 #include "ir/torch_names.h"
 #include "lower/registry.h"
+#include "onnx/infer/fit.h"
 #include "script/views/view_strides.h"
 
 namespace flambeau::script {
@@ -142,6 +143,17 @@ Status Emitter::Settle(NodeId except) {
   return {};
 }
 
+namespace {
+
+// What is written in place has the sizes of the tensor, or is broadcast to them.
+bool FitsInPlace(const Type& written, const Type& tensor, const ExprPool& exprs) {
+  if (!written.is_tensor() || !written.ranked || !tensor.ranked) return true;
+  return written.rank() == tensor.rank() &&
+         std::ranges::equal(written.sizes, tensor.sizes, [&](Expr a, Expr b) { return !onnx::Differ(exprs, a, b); });
+}
+
+}  // namespace
+
 // The types of the results of a node that writes.
 Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& schema, std::span<const ValueId> captured,
                                                   Result<flambeau::Call> pure) {
@@ -176,6 +188,8 @@ Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& sch
     } else {
       const Type& before = context()[functionalizer_.storages().type(functionalizer_.storages().ViewOf(tensor))];
       take(first_written + written);
+      if (!target->keyword_only && !schema.base.starts_with("aten::set_") && !FitsInPlace(types.back(), before, context().exprs()))
+        return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} writes other sizes than its tensor has", schema.base));
       // An out= argument is mostly made to fit; what is written in place keeps its sizes.
       const bool kept = functionalizer_.ShapeOfOut(schema, tensor, types.back().sizes) == Functionalizer::OutShape::kKept;
       if (!target->keyword_only || kept) types.back() = before;

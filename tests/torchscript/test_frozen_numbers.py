@@ -71,6 +71,7 @@ PIECES = {
     "unsafe_split": lambda x: sum(torch.unsafe_split(x, 1)),
     "unsafe_chunk": lambda x: sum(x.unsafe_chunk(3)),
     "unbind_copy": lambda x: sum(torch.unbind_copy(x)),
+    "tensor_split": lambda x: sum(torch.tensor_split(x, torch.arange(1, x.shape[0]))),
 }
 @pytest.mark.parametrize("function", [*NUMBERS.values(), *PIECES.values()], ids=[*NUMBERS, *PIECES])
 def test_a_model_that_holds_torchscript_is_warned_of_likewise(function):

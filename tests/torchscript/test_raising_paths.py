@@ -303,7 +303,18 @@ def other_sizes(x, n: int):
     return x.sum(0)
 
 
-@pytest.mark.parametrize("function", [second_row, other_view, other_sizes], ids=lambda f: f.__name__)
+def writes_of_other_sizes(x, n: int):
+    x = x.clone()
+    if n > 5:
+        x.view(-1)[:2] = x.flip(0)[0]
+    elif n > 4:
+        x[0] += x
+    elif n > 3:
+        x[0].masked_fill_(x > 0, 2.0)
+    return x
+
+
+@pytest.mark.parametrize("function", [second_row, other_view, other_sizes, writes_of_other_sizes], ids=lambda f: f.__name__)
 def test_a_path_on_which_a_call_raises_is_left_out_with_a_warning(function):
     scripted = torch.jit.script(function)
     with pytest.warns(flambeau.errors.ConversionWarning, match="leaves out the path that this is on, where PyTorch raises"):

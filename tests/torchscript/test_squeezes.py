@@ -122,16 +122,63 @@ def far_from_the_end(x):
     return y
 
 
-def in_place(x):
+def in_place_far_from_the_end(x):
     y = x * 2
     y.squeeze_(0)
-    return y.sum(-1)
+    for _ in range(20):
+        y = y.sin() + y
+    return y
 
 
-@pytest.mark.parametrize("function", [far_from_the_end, in_place])
+@pytest.mark.parametrize("function", [far_from_the_end, in_place_far_from_the_end])
 def test_a_size_of_an_input_that_is_taken_not_to_be_one_is_warned_of(function):
     """The warning names the line."""
     x = torch.randn(3, 2, 4)
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"size of dimension 0 is not 1[\s\S]*test_squeezes.py:\d+"):
         program = flambeau.export(Calls(function), (x,), dynamic_axes={"x": [0]}, input_names=["x"], dynamo=False)
     compare(Calls(function), program, (torch.randn(5, 2, 4),))
+
+
+def in_place(x):
+    y = x[(x > 0).any(1)]
+    z = y
+    z.squeeze_(0)
+    return y, x.sum() + y.dim(), z + 1
+
+
+def in_place_where_it_is_asked_for(x):
+    y, z = x[(x > 0).any(1)], x[:, (x > 0).any(0)]
+    if y.size(0) == 1:
+        y.squeeze_(0).mul_(3)
+    elif z.size(1) == 1:
+        z.squeeze_(-1)
+    return y + 1, z
+
+
+def in_place_of_a_part(x):
+    y = x * 2
+    part = y[:, (x > 0).sum() :]
+    part.squeeze_(1)
+    part += 1
+    return y, part.sum(-1)
+
+
+def all_in_place_on_a_path(x):
+    y = (x > 0).nonzero()
+    if x.sum() > -9:
+        y.squeeze_()
+    return y * 2
+
+
+@pytest.mark.parametrize("function", [in_place, in_place_where_it_is_asked_for, in_place_of_a_part, all_in_place_on_a_path], ids=lambda f: f.__name__)
+def test_a_tensor_may_lose_dimensions_in_place(function):
+    rows = [torch.full((3, 4), -1.0) for _ in range(6)]
+    for i, places in enumerate([[], [0], [3], [0, 1, 2], [5, 6], range(12)]):
+        rows[i].view(-1)[list(places)] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = flambeau.export(torch.jit.script(function), (rows[1],))
+    for each in rows:
+        expected = torch.utils._pytree.tree_leaves(function(each.clone()))
+        for ours, theirs in zip(program(each), expected, strict=True):
+            torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs))

@@ -54,9 +54,9 @@ const Node* Evaluator::Parted(const Node& node) {
   if (node.kind == "prim::If" || node.kind == "prim::Loop" || !apart_.contains(added_.SourceOf(node))) return nullptr;
   Vals arguments;
   for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
-  const auto branch = node.kind == "aten::squeeze" ? Squeeze(*this, node, arguments).Part() : BranchOnNumber(node, arguments);
+  const auto branch = Squeeze::Is(node) ? Squeeze(*this, node, arguments).Part() : BranchOnNumber(node, arguments);
   if (!branch || *branch != nullptr) return branch ? *branch : nullptr;
-  if (node.kind == "aten::squeeze") return nullptr;
+  if (Squeeze::Is(node)) return nullptr;
   const auto condition = WhatDecides(node, arguments);
   return condition && !emitter_.Known(*condition) ? OnEachPath(node, *condition) : nullptr;
 }

@@ -34,8 +34,11 @@ std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments,
 
 }  // namespace
 
+bool Evaluator::Squeeze::Is(const Node& node) { return node.kind == "aten::squeeze" || IsInPlace(node); }
+bool Evaluator::Squeeze::IsInPlace(const Node& node) { return node.kind == "aten::squeeze_"; }
+
 Evaluator::Squeeze::Squeeze(Evaluator& evaluator, const Node& node, std::span<const Val> arguments)
-    : evaluator_(evaluator), node_(node), arguments_(arguments) {
+    : evaluator_(evaluator), node_(node), arguments_(arguments), in_place_(IsInPlace(node)) {
   const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
   ranked_ = tensor != nullptr && evaluator.TypeOf(*tensor).ranked;
   if (!ranked_) return;
@@ -107,7 +110,7 @@ Result<const Node*> Evaluator::Squeeze::Part() {
   return axes.empty() ? Result<const Node*>(nullptr) : Branch(axes);
 }
 
-// if is_one: y = x.select(dim, 0), else y = x; and so on in both, for the axes before it.
+// if is_one: y = x.select(dim, 0), else y = x; and so on in both, for the axes before it. In place x.set_(y), which shares its memory.
 Result<const Node*> Evaluator::Squeeze::Branch(std::span<const int64_t> axes) {
   struct Pending {
     Node* branch;
@@ -119,7 +122,7 @@ Result<const Node*> Evaluator::Squeeze::Branch(std::span<const int64_t> axes) {
   const Value& result = *node_.outputs[0];
   Vals known;  // axes that are left after those that are asked about
   FLAMBEAU_TRY(const Val whole, WithoutKnownOnes(axes, known));
-  Value* start = evaluator_.NameOf(whole);
+  Value* start = in_place_ ? node_.inputs[0] : evaluator_.NameOf(whole);
   std::vector<Value*> tests;
   for (const Val& axis : known) {
     FLAMBEAU_TRY(const Val size, emit.Call1("aten::sym_size.int", {whole, axis}));
@@ -141,7 +144,12 @@ Result<const Node*> Evaluator::Squeeze::Branch(std::span<const int64_t> axes) {
     Value* axis = added.AppendConstant(branch->blocks[0], {*known[i].AsInt()});
     Value* first = added.AppendConstant(branch->blocks[0], {int64_t{0}});
     Node* select = added.Append(node_, branch->blocks[0], "aten::select", "int", {from, axis, first});
-    Value* const results[] = {added.AddOutput(select, result), from};
+    Value* selected = added.AddOutput(select, result);
+    if (in_place_) {
+      Node* set = added.Append(node_, branch->blocks[0], "aten::set_", "source_Tensor", {from, selected});
+      added.AddOutput(set, result);
+    }
+    Value* const results[] = {in_place_ ? from : selected, from};
     for (size_t way = 0; way < std::size(results); ++way) {
       if (i + 1 == tests.size()) {
         branch->blocks[way]->outputs = {results[way]};
@@ -155,7 +163,7 @@ Result<const Node*> Evaluator::Squeeze::Branch(std::span<const int64_t> axes) {
   return outermost;
 }
 
-// The tensor without the squeezed axes that are 1 as far as is known, all but `open`, which become `left`.
+// The tensor without the squeezed axes that are 1 as far as is known, all but `open`, which become `left`. In place it is itself without them.
 Result<Val> Evaluator::Squeeze::WithoutKnownOnes(std::span<const int64_t> open, Vals& left) {
   left.assign(open.begin(), open.end());
   Val rest = arguments_[0];
@@ -163,9 +171,13 @@ Result<Val> Evaluator::Squeeze::WithoutKnownOnes(std::span<const int64_t> open, 
     const Expr size = SizeOf(axis);
     if (std::ranges::find(open, axis) != open.end()) continue;
     if (exprs().AsConstant(size) == 1) {
-      FLAMBEAU_TRY(rest, evaluator_.emitter_.Call1("aten::squeeze.dim", {rest, axis}));
+      FLAMBEAU_TRY(rest, evaluator_.emitter_.Call1(in_place_ ? "aten::squeeze_.dim" : "aten::squeeze.dim", {rest, axis}));
     } else if (WasOne(size) || IsOneAtMost(size)) {
-      FLAMBEAU_TRY(rest, TheOnly(rest, axis));
+      FLAMBEAU_TRY(Val only, TheOnly(rest, axis));
+      if (in_place_) {
+        FLAMBEAU_TRY(only, evaluator_.emitter_.Call1("aten::set_.source_Tensor", {rest, only}));
+      }
+      rest = std::move(only);
     } else {
       continue;
     }
@@ -173,18 +185,6 @@ Result<Val> Evaluator::Squeeze::WithoutKnownOnes(std::span<const int64_t> open, 
       if (*after.AsInt() > axis) after = *after.AsInt() - 1;
   }
   return rest;
-}
-
-Status Evaluator::Squeeze::InPlace() {
-  for (const int64_t axis : axes_.value_or(std::vector<int64_t>())) {
-    const Expr size = SizeOf(axis);
-    if (!IsConstant(size) && (WasOne(size) || evaluator_.emitter_.facts().MayBeOne(size)))
-      return evaluator_.sink_.Error(DiagnosticKind::kUnsupportedForm,
-                                    "squeezes in place, and whether the size is 1 is known at run time only", {},
-                                    "assign what squeeze() gives, or leave the dimension static");
-    if (MayBeOneOrMore(size)) WarnOfGuess(axis);
-  }
-  return {};
 }
 
 Result<std::optional<Vals>> Evaluator::Squeeze::AtRunTime() {
@@ -200,8 +200,12 @@ Result<std::optional<Vals>> Evaluator::Squeeze::AtRunTime() {
   const auto may_be_one = [&](int64_t axis) { return MayBeOneOrMore(SizeOf(axis)); };
   evaluator_.assumes_sizes_ |= !axes_ || std::ranges::any_of(*axes_, may_be_one);
   if (!axes_ || std::ranges::none_of(*axes_, was_one)) return std::optional<Vals>();
-  Val rest = arguments_[0];
   Vals others;
+  if (in_place_) {
+    FLAMBEAU_TRY(Val left, WithoutKnownOnes({}, others));
+    return std::optional(Vals{std::move(left)});
+  }
+  Val rest = arguments_[0];
   for (const int64_t axis : std::views::reverse(*axes_)) {
     if (!was_one(axis)) {
       others.push_back(axis);

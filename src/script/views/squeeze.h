@@ -11,6 +11,7 @@ namespace flambeau::script {
 
 class Evaluator::Squeeze {
  public:
+  static bool Is(const Node& node);
   // All must outlive this; the arguments are the node's inputs.
   Squeeze(Evaluator& evaluator, const Node& node, std::span<const Val> arguments);
 
@@ -18,10 +19,9 @@ class Evaluator::Squeeze {
   Result<const Node*> Part();
   // The result; nullopt where all that is to be decided is known.
   Result<std::optional<Vals>> AtRunTime();
-  // Says what the tensor that loses dimensions itself takes for granted, or that it cannot.
-  Status InPlace();
 
  private:
+  static bool IsInPlace(const Node& node);
   std::vector<int64_t> AxesThatMayGo();
   Result<const Node*> Branch(std::span<const int64_t> axes);
   Result<Val> WithoutKnownOnes(std::span<const int64_t> open, Vals& left);
@@ -37,6 +37,7 @@ class Evaluator::Squeeze {
   Evaluator& evaluator_;
   const Node& node_;
   std::span<const Val> arguments_;
+  bool in_place_;        // the tensor itself loses the dimensions
   bool ranked_ = false;  // it is of a tensor of known rank
   std::vector<Expr> sizes_;
   std::optional<std::vector<int64_t>> axes_;  // that it looks at, in order, none of them twice, if they are known
