@@ -225,8 +225,13 @@ std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs) {
   Ints order(type.rank());
   std::iota(order.begin(), order.end(), 0);
   if (IsDenseIn(type, order, exprs) == Decision::kYes) return order;
-  for (const Expr stride : type.strides)
-    if (!exprs.AsConstant(stride)) return std::nullopt;
+  const bool known = std::ranges::all_of(type.strides, [&](Expr stride) { return exprs.AsConstant(stride).has_value(); });
+  if (!known) {
+    constexpr size_t kMostTried = 4;  // dimensions, of which there are 24 orders
+    while (type.rank() <= kMostTried && std::ranges::next_permutation(order).found)
+      if (IsDenseIn(type, order, exprs) == Decision::kYes) return order;
+    return std::nullopt;
+  }
   std::ranges::sort(order, std::greater(), [&](int64_t dim) {
     return std::pair(*exprs.AsConstant(type.strides[static_cast<size_t>(dim)]), -dim);
   });

@@ -222,6 +222,23 @@ bool IsContiguousAlways(std::string_view base, size_t rank) {
   return (rank < 4 && std::ranges::find(kJoin, base) != std::end(kJoin)) || std::ranges::find(kOthers, base) != std::end(kOthers);
 }
 
+// Whether a tensor that fills its memory gives a result that lies in memory as it does.
+bool KeepsOrder(std::string_view base, const Type& tensor, const ExprPool& exprs) {
+  static constexpr std::string_view kCopies[] = {"aten::_to_copy",  "aten::clone",     "aten::empty_like", "aten::full_like", "aten::ones_like",
+                                                 "aten::rand_like", "aten::randn_like", "aten::to",        "aten::zeros_like"};
+  static constexpr std::string_view kElementwise[] = {
+      "aten::abs", "aten::bitwise_not", "aten::ceil",       "aten::cos",  "aten::erf",   "aten::exp",   "aten::floor",
+      "aten::isnan", "aten::log",       "aten::logical_not", "aten::neg", "aten::reciprocal", "aten::relu", "aten::round",
+      "aten::rsqrt", "aten::sigmoid",   "aten::sign",       "aten::sin",  "aten::sqrt",  "aten::square", "aten::tanh"};
+  static_assert(std::ranges::is_sorted(kCopies) && std::ranges::is_sorted(kElementwise));
+  if (std::ranges::binary_search(kCopies, base)) return true;
+  // Where a size of 1 makes the tensor contiguous, so are these results.
+  return std::ranges::binary_search(kElementwise, base) && std::ranges::none_of(tensor.sizes, [&](Expr size) {
+           const auto range = exprs.RangeOf(size);
+           return range.min <= 1 && range.max >= 1;
+         });
+}
+
 }  // namespace
 
 void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
@@ -239,6 +256,14 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
     if (auto strides = aten::DenseStrides(type.sizes, format, exprs)) type.strides = *std::move(strides);
     return;
+  }
+  if (format == MemoryFormat::kPreserve && graph_.operand_count(node) > 0 && graph_.operand(node, 0)) {
+    const Type& tensor = graph_.type(graph_.operand(node, 0));
+    const bool like = tensor.is_tensor() && tensor.ranked && tensor.sizes == type.sizes;
+    if (like && KeepsOrder(base, tensor, exprs) && aten::DenseOrder(tensor, exprs)) {
+      type.strides = tensor.strides;
+      return;
+    }
   }
   static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
                                                 "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",

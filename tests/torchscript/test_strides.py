@@ -132,3 +132,43 @@ def test_places_in_memory():
     check(PlacesOfPaths(), (torch.ones(2, 4, 8),), others=[(-torch.ones(3, 6, 5),)], how="script", dynamic_axes=ANY)
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="place of a tensor in memory, which sizes or paths"):
         flambeau.export(torch.jit.script(PlacesOfRounds()), (torch.ones(2, 4, 8),), dynamic_axes=ANY, input_names=["x"], dynamo=False)
+
+
+class OfCopies(nn.Module):
+    """What fills its memory is copied in the order in which it lies there."""
+
+    def forward(self, x):
+        turned, last = x.transpose(0, 1), x.permute(2, 0, 1)
+        copies = turned.clone().stride(), last.clone().stride(), last.double().stride(), last.to(torch.float32).stride(), last.type_as(x).stride()
+        return copies, torch.zeros_like(last).stride(), torch.empty_like(turned, dtype=torch.int64).stride(), x.sum()
+
+
+class OfElementwise(nn.Module):
+    def forward(self, x):
+        turned, last = x.transpose(0, 1), x.permute(2, 0, 1)
+        return last.abs().stride(), torch.relu(turned).stride(), (-last).exp().stride(), torch.isnan(last).stride(), last.sigmoid().is_contiguous(), x.sum()
+
+
+class WritesThroughCopies(nn.Module):
+    """The part of a reshape is one of the tensor itself, or of a copy, by the order in memory."""
+
+    def forward(self, x):
+        turned, last = x.transpose(1, 2).clone(), x.movedim(0, -1).clone()
+        copied = turned.reshape(-1)
+        copied[1:] = 0
+        last.movedim(-1, 0).reshape(x.size(0), -1)[:, 1:] = 1
+        zeros = torch.zeros_like(last)
+        zeros.movedim(-1, 0).flatten()[2:].add_(3)
+        zeros.reshape(-1).mul_(2)
+        return turned, copied, last, zeros
+
+
+def test_copies_lie_in_memory_as_what_they_are_of():
+    check(OfCopies(), (torch.randn(2, 3, 4),), others=[(torch.randn(n, m, 4),) for n, m in ((5, 7), (1, 3), (2, 1))], how="script", dynamic_axes=ANY)
+    check(OfElementwise(), (torch.randn(2, 3, 4),), how="script")
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_writes_through_reshapes_of_copies(how):
+    check(WritesThroughCopies(), (torch.randn(2, 3, 4),), how=how)
+    check(WritesThroughCopies(), (torch.randn(2, 3, 4),), others=[(torch.randn(2, 3, 7),)], how=how, dynamic_axes={"x": {2: "columns"}})
