@@ -87,3 +87,21 @@ def test_a_resize_brings_no_warning_of_torch():
         program = flambeau.export(Calls(resized), (x(3, 2),), capture="trace", dynamic_shapes=({0: "n"},), verbose=False)
     for count in (3, 5, 1):
         compare(Calls(resized), program, (x(count, 2),))
+
+
+class Extremes(torch.nn.Module):
+    """Into `out=`; of two tensors, and along a dimension, beside it."""
+
+    def forward(self, x):
+        most, least, second = torch.zeros([]), torch.zeros(3), torch.zeros_like(x)
+        torch.max(x, out=most)
+        found = torch.min(x, out=least.sum())
+        torch.max(x, x.flip(1), out=second)
+        rows, places = torch.max(x, 1)
+        return most, found, second, rows, places, torch.min(x), torch.max(input=x, dim=0)[0], torch.min(x, x * 2)
+
+
+def test_the_largest_element_into_another_tensor():
+    program = flambeau.export(Extremes(), (x(3, 2),), capture="trace", dynamic_shapes=({0: "n"},), verbose=False)
+    for count in (3, 5):
+        compare(Extremes(), program, (x(count, 2),))

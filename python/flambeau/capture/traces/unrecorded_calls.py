@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -55,10 +56,25 @@ def _resize_as(tensor: torch.Tensor, other: torch.Tensor, *, memory_format: torc
     return _resize(tensor, other.shape, memory_format=memory_format)
 
 
+def _extreme_of_all(own: Callable[..., Any], along_all: Callable[..., torch.Tensor]) -> Callable[..., Any]:
+    """``max`` or ``min`` of a tensor into ``out=``, which a trace has as that of two tensors."""
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(("input",), args, strict=False)), **kwargs}
+        if len(args) > 1 or given.keys() != {"input", "out"} or given["out"] is None or not _traced():
+            return own(*args, **kwargs)
+        return along_all(given["input"], (), out=given["out"])
+
+    return call
+
+
 @contextlib.contextmanager
 def recorded_calls() -> Iterator[None]:
-    """While it is open, a trace has what ``resize_`` does, and fails where the default dtype becomes another one."""
+    """While it is open, a trace has what ``resize_`` and ``max(x, out=y)`` do, and fails where the default dtype becomes another one."""
     with Replacements() as replacements:
+        for name, along_all in (("max", torch.amax), ("min", torch.amin)):
+            replacements.set(torch, name, _extreme_of_all(getattr(torch, name), along_all))
         replacements.set(torch, "set_default_dtype", _set_default_dtype)
         replacements.set(torch.Tensor, "resize_", _resize)
         replacements.set(torch.Tensor, "resize_as_", _resize_as)
