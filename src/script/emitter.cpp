@@ -218,7 +218,8 @@ bool MayTranspose(std::string_view base) {
 // Those whose results are contiguous whatever they are given. What is joined may be channels-last, of four dimensions or more.
 bool IsContiguousAlways(std::string_view base, size_t rank) {
   static constexpr std::string_view kJoin[] = {"aten::cat", "aten::concat", "aten::concatenate", "aten::stack"};
-  static constexpr std::string_view kOthers[] = {"aten::bmm", "aten::gather", "aten::index_select", "aten::mm"};
+  static constexpr std::string_view kOthers[] = {"aten::addmm",  "aten::baddbmm",      "aten::bmm",    "aten::cumprod",     "aten::cumsum", "aten::gather",
+                                                 "aten::index_select", "aten::linear", "aten::log_softmax", "aten::matmul", "aten::mm",     "aten::softmax"};
   return (rank < 4 && std::ranges::find(kJoin, base) != std::end(kJoin)) || std::ranges::find(kOthers, base) != std::end(kOthers);
 }
 

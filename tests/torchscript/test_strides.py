@@ -149,6 +149,16 @@ class OfElementwise(nn.Module):
         return last.abs().stride(), torch.relu(turned).stride(), (-last).exp().stride(), torch.isnan(last).stride(), last.sigmoid().is_contiguous(), x.sum()
 
 
+class OfProducts(nn.Module):
+    """Contiguous, whatever they are of."""
+
+    def forward(self, x):
+        turned, last = x.transpose(1, 2), x.permute(2, 0, 1)
+        products = x @ turned, torch.matmul(turned, x), torch.nn.functional.linear(last.transpose(1, 2), x[0].t()[:, :2])
+        bent = torch.softmax(last, 1), turned.log_softmax(-1), last.cumsum(0), turned.cumprod(2)
+        return [each.stride() for each in products], [each.stride() for each in bent], torch.addmm(x[0], x[0], turned[0] @ x[0]).stride(), x.sum()
+
+
 class WritesThroughCopies(nn.Module):
     """The part of a reshape is one of the tensor itself, or of a copy, by the order in memory."""
 
@@ -166,6 +176,7 @@ class WritesThroughCopies(nn.Module):
 def test_copies_lie_in_memory_as_what_they_are_of():
     check(OfCopies(), (torch.randn(2, 3, 4),), others=[(torch.randn(n, m, 4),) for n, m in ((5, 7), (1, 3), (2, 1))], how="script", dynamic_axes=ANY)
     check(OfElementwise(), (torch.randn(2, 3, 4),), how="script")
+    check(OfProducts(), (torch.randn(2, 3, 4),), how="script")
 
 
 @pytest.mark.parametrize("how", ["trace", "script"])
