@@ -145,11 +145,14 @@ Status Emitter::Settle(NodeId except) {
 
 namespace {
 
-// What is written in place has the sizes of the tensor, or is broadcast to them.
-bool FitsInPlace(const Type& written, const Type& tensor, const ExprPool& exprs) {
-  if (!written.is_tensor() || !written.ranked || !tensor.ranked) return true;
-  return written.rank() == tensor.rank() &&
-         std::ranges::equal(written.sizes, tensor.sizes, [&](Expr a, Expr b) { return !onnx::Differ(exprs, a, b); });
+// What is written in place has the sizes of the tensor, or is broadcast to them, and becomes its dtype, unless that loses what a number is.
+std::string_view LacksInPlace(const Type& written, const Type& tensor, const ExprPool& exprs) {
+  if (!written.is_tensor()) return {};
+  if (Info(written.dtype).category > Info(tensor.dtype).category) return "numbers of more kinds";
+  if (!written.ranked || !tensor.ranked) return {};
+  const bool fits = written.rank() == tensor.rank() &&
+                    std::ranges::equal(written.sizes, tensor.sizes, [&](Expr a, Expr b) { return !onnx::Differ(exprs, a, b); });
+  return fits ? std::string_view() : "other sizes";
 }
 
 }  // namespace
@@ -188,8 +191,9 @@ Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& sch
     } else {
       const Type& before = context()[functionalizer_.storages().type(functionalizer_.storages().ViewOf(tensor))];
       take(first_written + written);
-      if (!target->keyword_only && !schema.base.starts_with("aten::set_") && !FitsInPlace(types.back(), before, context().exprs()))
-        return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} writes other sizes than its tensor has", schema.base));
+      if (!target->keyword_only && !schema.base.starts_with("aten::set_"))
+        if (const auto lacks = LacksInPlace(types.back(), before, context().exprs()); !lacks.empty())
+          return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} writes {} than its tensor has", schema.base, lacks));
       // An out= argument is mostly made to fit; what is written in place keeps its sizes.
       const bool kept = functionalizer_.ShapeOfOut(schema, tensor, types.back().sizes) == Functionalizer::OutShape::kKept;
       if (!target->keyword_only || kept) types.back() = before;

@@ -314,7 +314,19 @@ def writes_of_other_sizes(x, n: int):
     return x
 
 
-@pytest.mark.parametrize("function", [second_row, other_view, other_sizes, writes_of_other_sizes], ids=lambda f: f.__name__)
+def writes_of_floats_to_integers(x, n: int):
+    y = (x > 0).long()
+    if n > 5:
+        y.add_(0.5)
+    elif n > 4:
+        y /= 2
+    elif n > 3:
+        y[0] *= x[0]
+    y += 1
+    return y
+
+
+@pytest.mark.parametrize("function", [second_row, other_view, other_sizes, writes_of_other_sizes, writes_of_floats_to_integers], ids=lambda f: f.__name__)
 def test_a_path_on_which_a_call_raises_is_left_out_with_a_warning(function):
     scripted = torch.jit.script(function)
     with pytest.warns(flambeau.errors.ConversionWarning, match="leaves out the path that this is on, where PyTorch raises"):
