@@ -4,7 +4,7 @@ import flambeau
 import pytest
 import torch
 from cases import Cases, x
-from checking import compare, script
+from checking import check, compare, script
 from torch import Tensor, nn
 
 
@@ -269,3 +269,22 @@ def test_an_output_that_may_not_fit_is_warned_of(how):
     with pytest.warns(flambeau.errors.ConversionWarning, match="(?s)out= is taken to have the sizes.*test_writes.py"):
         program = flambeau.export(script(HalfIntoTheOther()) if how == "script" else HalfIntoTheOther(), (x(4, 3),), input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False)
     compare(HalfIntoTheOther(), program, (x(6, 3),))
+
+
+class WrittenOfTwoRanks(nn.Module):
+    """Where paths that give other ranks met, a write through a view in other sizes goes back to the sizes of the run."""
+
+    def forward(self, x: Tensor, n: int):
+        y = x.sum(2) if n == 2 else x * 1
+        flat = y.view(-1)
+        flat.add_(1)
+        z = y.clone()
+        z.flatten()[1:].mul_(3)
+        z.view(-1).unfold(0, 2, 2)[0].zero_()
+        return y * 2, z.sum(), flat
+
+
+@pytest.mark.parametrize("opset", [9, 13, None])
+def test_writes_through_views_of_what_has_several_ranks(opset):
+    others = [(x(5, 2, 4), torch.tensor(2)), (x(5, 2, 4), torch.tensor(1)), (x(3, 2, 4), torch.tensor(1))]
+    check(WrittenOfTwoRanks(), (x(3, 2, 4), torch.tensor(2)), others=others, input_names=["x", "n"], dynamic_axes={"x": {0: "rows"}}, **({"opset_version": opset} if opset else {}))

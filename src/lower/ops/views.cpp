@@ -78,7 +78,10 @@ Tensor View(Lowering& to, Tensor self, Dims size) {
   return to.ReshapeTo(self, InferSize(to, std::move(size), to.Numel(self)));
 }
 Tensor ReshapeAlias(Lowering& to, Tensor self, Dims size, Dims) { return View(to, self, std::move(size)); }
-Tensor ViewAs(Lowering& to, Tensor self, Tensor other) { return to.ReshapeTo(self, other.sizes()); }
+Tensor ViewAs(Lowering& to, Tensor self, Tensor other) {
+  if (!other.ranked() && !self.is_complex()) return to.Reshape(self, to.Shape(other), {.allowzero = 1});
+  return to.ReshapeTo(self, other.sizes());
+}
 
 Tensor Flatten(Lowering& to, Tensor self, int64_t start_dim, int64_t end_dim) {
   if (start_dim == 0 && end_dim == -1) self = Ranked(to, self);
@@ -154,7 +157,10 @@ Tensor MoveDim(Lowering& to, Tensor self, int64_t source, int64_t destination) {
 }
 
 Tensor ExpandImplicit(Lowering& to, Tensor self, Dims size, Unused) { return Expand(to, self, std::move(size)); }
-Tensor ExpandAs(Lowering& to, Tensor self, Tensor other) { return to.ExpandTo(self, other.sizes()); }
+Tensor ExpandAs(Lowering& to, Tensor self, Tensor other) {
+  if (!other.ranked() && !self.is_complex()) return to.Expand(self, to.Shape(other));
+  return to.ExpandTo(self, other.sizes());
+}
 
 TensorList BroadcastTensors(Lowering& to, TensorList tensors) { return Broadcast(to, std::move(tensors)); }
 

@@ -171,8 +171,9 @@ Call SliceOf(Graph& graph, NodeId node, uint32_t result, ValueId tensor, size_t 
 }
 
 // The sizes of a type as a constant argument, of which one may be -1: as many
-// as are left. nullopt if more than one is not constant.
+// as are left. nullopt if more than one is not constant, or not even the rank is known.
 std::optional<Ints> ConstantSizes(const Graph& graph, TypeId type) {
+  if (!graph.context()[type].ranked) return std::nullopt;
   Ints sizes;
   bool rest = false;
   for (const Expr size : graph.context()[type].sizes) {
@@ -191,6 +192,7 @@ Call Reshape(Graph& graph, ValueId tensor, TypeId to, ValueId like) {
 }
 
 Call Expand(Graph& graph, ValueId tensor, TypeId to, ValueId like) {
+  if (!graph.context()[to].ranked) return CallMaker(graph.context(), "aten::expand_as").Set("self", tensor).Set("other", like).Make();
   Ints sizes;
   for (const Expr size : graph.context()[to].sizes) {
     const auto constant = graph.context().exprs().AsConstant(size);
@@ -304,8 +306,11 @@ ValueId PutBack(Graph& graph, std::span<const ViewStep* const> steps, Viewed vie
                 NodeId before, OriginId origin) {
   Context& context = graph.context();
   ExprPool& exprs = context.exprs();
-  Expr count = exprs.Constant(1);
+  Expr count = context[viewed.type].ranked ? exprs.Constant(1) : exprs.Anonymous();
   for (const Expr size : context[viewed.type].sizes) count = exprs.Mul(count, size);
+  const auto type_of_positions = [&](TypeId type) {
+    return context.Intern(context[type].ranked ? Type::OfTensor(DType::kInt64, context[type].sizes) : Type::Unranked(DType::kInt64));
+  };
   CallMaker arange(context, "aten::arange");
   arange.Set("dtype", DType::kInt64);
   if (const auto constant = exprs.AsConstant(count)) {
@@ -317,11 +322,11 @@ ValueId PutBack(Graph& graph, std::span<const ViewStep* const> steps, Viewed vie
   // The positions of the view's elements in the flattened tensor.
   ValueId positions =
       InsertCall(graph, before, arange.Make(), context.Intern(Type::OfTensor(DType::kInt64, {count})), origin);
-  const TypeId shape = context.Intern(Type::OfTensor(DType::kInt64, context[viewed.type].sizes));
+  const TypeId shape = type_of_positions(viewed.type);
   positions = InsertCall(graph, before, Reshape(graph, positions, shape, viewed.like), shape, origin);
   for (const ViewStep* step : steps) {
     ViewStep of_positions = *step;
-    of_positions.type = context.Intern(Type::OfTensor(DType::kInt64, context[step->type].sizes));
+    of_positions.type = type_of_positions(step->type);
     positions = Replay(graph, of_positions, positions, before, origin);
   }
   const Call put = CallMaker(context, "aten::put")
@@ -405,7 +410,7 @@ ValueId Invert(Graph& graph, const ViewStep& step, Viewed viewed, ValueId tensor
       return insert(std::move(call), viewed.type);
     }
     case Inverse::kReshape: {
-      if (context[viewed.type].sizes == context[step.type].sizes) return view;
+      if (context[viewed.type].ranked && context[step.type].ranked && context[viewed.type].sizes == context[step.type].sizes) return view;
       return insert(Reshape(graph, view, viewed.type, viewed.like), viewed.type);
     }
     case Inverse::kPermute: {
