@@ -194,9 +194,15 @@ void Inference::Accept(NodeId node) {
     for (uint32_t i = 0; i < aten()[node].result_count; ++i) Introduce(aten()[node].result(i));
     return;
   }
+  const Node& n = aten()[node];
+  // What is computed for `out=` becomes what that holds, as Reconcile has it.
+  for (uint32_t i = 0; i < std::min<size_t>(n.result_count, last_.size()); ++i) {
+    const Type& type = aten().type(n.result(i));
+    if (last_[i] && !last_[i].is_number() && type.is_tensor() && last_[i].type().is_tensor() && last_[i].dtype() != type.dtype)
+      last_[i] = CastTo(last_[i], type.dtype);
+  }
   Record(node, std::move(last_));
   last_.clear();
-  const Node& n = aten()[node];
   for (uint32_t i = 0; i < n.result_count; ++i) {
     // From here on an integer is its symbol.
     const Type& type = aten().type(n.result(i));

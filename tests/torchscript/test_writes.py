@@ -288,3 +288,19 @@ class WrittenOfTwoRanks(nn.Module):
 def test_writes_through_views_of_what_has_several_ranks(opset):
     others = [(x(5, 2, 4), torch.tensor(2)), (x(5, 2, 4), torch.tensor(1)), (x(3, 2, 4), torch.tensor(1))]
     check(WrittenOfTwoRanks(), (x(3, 2, 4), torch.tensor(2)), others=others, input_names=["x", "n"], dynamic_axes={"x": {0: "rows"}}, **({"opset_version": opset} if opset else {}))
+
+
+class JoinedIntoAnotherDtype(nn.Module):
+    """What is joined becomes what `out=` holds, and what follows computes with that."""
+
+    def forward(self, x: Tensor):
+        halves, doubles, rows = torch.empty(0, dtype=torch.float16), torch.empty(0, dtype=torch.float64), torch.empty(0, dtype=torch.float16)
+        torch.stack([x, x + 1], out=halves)
+        torch.cat([x, (x > 0).long()], 1, out=doubles)
+        torch.vstack([x, x[:1]], out=rows)
+        return halves * 2, halves.cumsum(0), doubles.exp(), rows.sum(0), rows
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_tensors_are_joined_into_another_dtype(how):
+    check(JoinedIntoAnotherDtype(), (x(3, 4),), others=[(x(5, 4),)], how=how, dynamic_axes={"x": {0: "n"}})
