@@ -98,7 +98,9 @@ class Extremes(torch.nn.Module):
         found = torch.min(x, out=least.sum())
         torch.max(x, x.flip(1), out=second)
         rows, places = torch.max(x, 1)
-        return most, found, second, rows, places, torch.min(x), torch.max(input=x, dim=0)[0], torch.min(x, x * 2)
+        flag = torch.max(x > 9, out=torch.ones(2, dtype=torch.bool).any())
+        count = torch.min((x > -9).long(), out=torch.zeros([], dtype=torch.float16))
+        return most, found, flag, count, second, rows, places, torch.min(x), torch.max(input=x, dim=0)[0], torch.min(x, x * 2)
 
 
 def test_the_largest_element_into_another_tensor():

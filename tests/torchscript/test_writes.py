@@ -303,4 +303,5 @@ class JoinedIntoAnotherDtype(nn.Module):
 
 @pytest.mark.parametrize("how", ["trace", "script"])
 def test_tensors_are_joined_into_another_dtype(how):
-    check(JoinedIntoAnotherDtype(), (x(3, 4),), others=[(x(5, 4),)], how=how, dynamic_axes={"x": {0: "n"}})
+    quarters = [torch.arange(-4.0, 4.0 * rows - 4).view(-1, 4) / 4 for rows in (3, 5)]  # that halves can add up
+    check(JoinedIntoAnotherDtype(), (quarters[0],), others=[(quarters[1],)], how=how, dynamic_axes={"x": {0: "n"}})

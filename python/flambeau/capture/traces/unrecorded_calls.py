@@ -64,7 +64,9 @@ def _extreme_of_all(own: Callable[..., Any], along_all: Callable[..., torch.Tens
         given = {**dict(zip(("input",), args, strict=False)), **kwargs}
         if len(args) > 1 or given.keys() != {"input", "out"} or given["out"] is None or not _traced():
             return own(*args, **kwargs)
-        return along_all(given["input"], (), out=given["out"])
+        if given["input"].dtype == given["out"].dtype:
+            return along_all(given["input"], (), out=given["out"])
+        return torch.mul(along_all(given["input"], ()), 1, out=given["out"])
 
     return call
 
