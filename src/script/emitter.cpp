@@ -222,19 +222,21 @@ bool MayTranspose(std::string_view base) {
 // Those whose results are contiguous whatever they are given. What is joined may be channels-last, of four dimensions or more.
 bool IsContiguousAlways(std::string_view base, size_t rank) {
   static constexpr std::string_view kJoin[] = {"aten::cat", "aten::concat", "aten::concatenate", "aten::stack"};
-  static constexpr std::string_view kOthers[] = {"aten::addmm",  "aten::baddbmm",      "aten::bmm",    "aten::cumprod",     "aten::cumsum", "aten::gather",
-                                                 "aten::index_select", "aten::linear", "aten::log_softmax", "aten::matmul", "aten::mm",     "aten::softmax"};
+  static constexpr std::string_view kOthers[] = {"aten::addmm",        "aten::baddbmm", "aten::bmm",         "aten::cumprod",
+                                                 "aten::cumsum",       "aten::gather",  "aten::index_select", "aten::linear",
+                                                 "aten::log_softmax",  "aten::matmul",  "aten::mm",          "aten::softmax"};
   return (rank < 4 && std::ranges::find(kJoin, base) != std::end(kJoin)) || std::ranges::find(kOthers, base) != std::end(kOthers);
 }
 
 // Whether a tensor that fills its memory gives a result that lies in memory as it does.
 bool KeepsOrder(std::string_view base, const Type& tensor, const ExprPool& exprs) {
-  static constexpr std::string_view kCopies[] = {"aten::_to_copy",  "aten::clone",     "aten::empty_like", "aten::full_like", "aten::ones_like",
-                                                 "aten::rand_like", "aten::randn_like", "aten::to",        "aten::zeros_like"};
+  static constexpr std::string_view kCopies[] = {"aten::_to_copy",  "aten::clone",      "aten::empty_like",
+                                                 "aten::full_like", "aten::ones_like",  "aten::rand_like",
+                                                 "aten::randn_like", "aten::to",        "aten::zeros_like"};
   static constexpr std::string_view kElementwise[] = {
-      "aten::abs", "aten::bitwise_not", "aten::ceil",       "aten::cos",  "aten::erf",   "aten::exp",   "aten::floor",
-      "aten::isnan", "aten::log",       "aten::logical_not", "aten::neg", "aten::reciprocal", "aten::relu", "aten::round",
-      "aten::rsqrt", "aten::sigmoid",   "aten::sign",       "aten::sin",  "aten::sqrt",  "aten::square", "aten::tanh"};
+      "aten::abs",   "aten::bitwise_not", "aten::ceil",        "aten::cos", "aten::erf",        "aten::exp",    "aten::floor",
+      "aten::isnan", "aten::log",         "aten::logical_not", "aten::neg", "aten::reciprocal", "aten::relu",   "aten::round",
+      "aten::rsqrt", "aten::sigmoid",     "aten::sign",        "aten::sin", "aten::sqrt",       "aten::square", "aten::tanh"};
   static_assert(std::ranges::is_sorted(kCopies) && std::ranges::is_sorted(kElementwise));
   if (std::ranges::binary_search(kCopies, base)) return true;
   // Where a size of 1 makes the tensor contiguous, so are these results.
