@@ -96,10 +96,14 @@ class Describer {
     return std::nullopt;
   }
 
-  Result<std::vector<MissingInput>> Conclude() {
+  // `inputs`: all that the program has.
+  Result<std::vector<MissingInput>> Conclude(std::span<const ScriptInput> inputs) {
     if (described_ == kMaxElements) return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the inputs have more than {} elements", kMaxElements));
+    std::vector<std::string_view> names;
+    for (const ScriptInput& input : inputs) names.push_back(input.name);
+    const std::string hint = names.empty() ? "it takes none: leave the description out" : fmt::format("inputs: {}", fmt::join(names, ", "));
     for (size_t i = 0; i < given_.size(); ++i)
-      if (!used_[i]) (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("the program has no input '{}'", given_[i].first));
+      if (!used_[i]) (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("the program has no input '{}'", given_[i].first), {}, hint);
     if (sink_.HasErrors()) return kFailure;
     return std::move(missing_);
   }
@@ -158,7 +162,7 @@ Result<DescribedInputs> DescribeInputs(const torchscript::Graph& graph,
     inputs.push_back(input ? *std::move(input) : ScriptInput());
     inputs.back().name = std::move(name);
   }
-  FLAMBEAU_TRY(std::vector<MissingInput> missing, describer.Conclude());
+  FLAMBEAU_TRY(std::vector<MissingInput> missing, describer.Conclude(inputs));
   return DescribedInputs{std::move(inputs), std::move(missing)};
 }
 
