@@ -56,7 +56,7 @@ struct Options {
   /// input_names goes on after the inputs; empty: those that the program reads, in its order.
   std::vector<std::string> weight_names;
   std::vector<std::string> output_names;
-  /// ("x.0", "batch"): dimension 0 of input x, or else of output x; ("s77", "batch"): that symbol.
+  /// ("x.0", "batch"): dimension 0 (-1: the last) of input x, or else of output x; ("s77", "batch"): that symbol.
   std::vector<std::pair<std::string, std::string>> dim_names;
   /// ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
   std::vector<std::pair<std::string, std::string>> inputs;
