@@ -25,6 +25,7 @@
 #include "lower/custom.h"
 #include "lower/lower.h"
 #include "onnx/check.h"
+#include "onnx/constant_nodes.h"
 #include "onnx/ir_version.h"
 #include "onnx/names.h"
 #include "onnx/operator_table.h"
@@ -70,10 +71,11 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
+    if (options_.keep_initializers_as_inputs) onnx::MakeConstantNodes(graph, HasNameOfWeight(graph), options_.opset);
     const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph, lowered.inputs), OutputNames(lowered.additions)};
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
     DeclareOutputRanks(graph, sink_);
-    NameOutputDimensions(graph, options_.dim_names);
+    NameOutputDimensions(graph, options_.dim_names, sink_);
     input_positions = KeepInputs(program_, options_.keep_unused_inputs, lowered.inputs, graph);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
@@ -213,6 +215,22 @@ class Conversion {
     return input.kind == InputKind::kParameter || input.kind == InputKind::kBuffer;
   }
 
+  // Whether a constant is a weight, or what passes made of one: they add to its name what they did.
+  std::function<bool(ValueId)> HasNameOfWeight(const Graph& graph) const {
+    std::set<std::string_view> weights;
+    for (const InputSpec& input : program_.inputs)
+      if (IsWeight(input)) weights.insert(program_.context->Text(input.target));
+    return [&graph, weights = std::move(weights)](ValueId constant) {
+      const Symbol symbol = graph[constant].name;
+      std::string_view name = symbol ? graph.context().Text(symbol) : std::string_view();
+      for (; !name.empty(); name = name.substr(0, name.rfind('_'))) {
+        if (weights.contains(name)) return true;
+        if (!name.ends_with("_view") && !name.ends_with("_part")) break;
+      }
+      return false;
+    };
+  }
+
   Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {
     Graph& graph = lowered.graph;
     std::set<std::string_view> domains;
@@ -230,7 +248,7 @@ class Conversion {
     model.producer_name = "flambeau";
     model.producer_version = Version();
     model.graph_name = program_.name;
-    // Without their bytes weights are inputs alone: what is left are constants, which only IR versions before 4 list.
+    // Without their bytes weights are inputs alone: what is left are large constants, which only IR versions before 4 list.
     model.initializers_are_inputs = options_.keep_initializers_as_inputs && (options_.export_params || options_.opset < kOpsetOfLoneInitializers);
     AttachMetadata(program_, std::move(captured), std::move(lowered.additions), options_, model);
     model.ir_version = onnx::LeastIrVersion(model);

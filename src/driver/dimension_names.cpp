@@ -240,7 +240,7 @@ Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::s
   return {};
 }
 
-void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given) {
+void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given, Sink& sink) {
   Context& context = graph.context();
   std::unordered_map<std::string_view, ValueId> outputs;
   if (!given.empty())
@@ -250,8 +250,20 @@ void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string,
     const auto output = split ? outputs.find(split->first) : outputs.end();
     if (output == outputs.end()) continue;
     Type type = graph.type(output->second);
+    if (!type.is_tensor() || !type.ranked) continue;
     const size_t dim = FromFront(split->second, type.rank());
-    if (dim >= type.rank() || context.exprs().AsConstant(type.sizes[dim])) continue;
+    if (dim >= type.rank()) {
+      sink.Warning(DiagnosticKind::kFrozenDimension, fmt::format("dimension {} of output '{}' was named '{}', but it has {} dimensions; that is ignored",
+                                                                 split->second, split->first, name, type.rank()));
+      continue;
+    }
+    if (const auto constant = context.exprs().AsConstant(type.sizes[dim])) {
+      if (name.starts_with(fmt::format("{}_dynamic_axes_", split->first))) continue;  // nobody gave it: dynamic_axes lists axes
+      sink.Warning(DiagnosticKind::kFrozenDimension,
+                   fmt::format("dimension {} of output '{}' was declared dynamic ('{}'), but the model fixes it at {}", dim, split->first, name, *constant), {},
+                   "an output's size follows from those of inputs: declare these dynamic, or look for a shape that becomes a Python number");
+      continue;
+    }
     type.sizes[dim] = context.exprs().Symbolic(name);
     graph.SetType(output->second, context.Intern(std::move(type)));
   }

@@ -25,6 +25,7 @@ Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::s
 
 // The pairs ("y.0", "anchors") that name dimensions of the model's outputs, if
 // these are not constant: there the name stands, whatever the size is made of.
-void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given);
+// Those that are, or that the output lacks, are warned of.
+void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given, Sink& sink);
 
 }  // namespace flambeau

@@ -1,5 +1,6 @@
 """What the documentation of the TorchScript exporter shows works, as it is written there."""
 
+import numpy
 import onnx
 import onnxruntime
 import pytest
@@ -239,14 +240,65 @@ def test_arguments_by_name_and_dicts():
     agree(program, TakesDict(), (x, {"y": y}))
 
 
+class Offsets(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x, steps: int):
+        for step in range(steps):
+            x = self.linear(x) * 2 + step
+        if bool(x.sum() > 0):
+            x = x.reshape(2, 2, -1) + 5
+        else:
+            x = x.reshape(2, 2, -1) * torch.tensor([1.0, 3.0])
+        return x > 20_000_000, x
+
+
+@pytest.mark.parametrize(("opset", "keep"), [(7, None), (8, None), (9, True), (13, True), (20, True)])
+def test_constants_are_no_inputs(opset, keep):
+    """Where weights are: what a user may feed are inputs and weights."""
+    torch.manual_seed(0)
+    model = torch.jit.script(Offsets())
+    args = torch.randn(2, 4), 3
+    proto = export(model, args, opset_version=opset, keep_initializers_as_inputs=keep, **TRACE).model_proto
+    onnx.checker.check_model(proto, full_check=True)
+    assert proto.ir_version == 3 or opset > 8
+    assert [value.name for value in proto.graph.input] == ["x", "steps", "linear.weight", "linear.bias"]
+    assert [value.name for value in proto.graph.initializer] == ["linear.weight", "linear.bias"]
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    for x, steps in (args, (-args[0], 2), (args[0] + 1, 1), (args[0], 0)):
+        found = session.run(None, {"x": x.numpy(), "steps": numpy.array(steps)})
+        for ours, theirs in zip(found, model(x, steps), strict=True):
+            torch.testing.assert_close(torch.from_numpy(ours), theirs, rtol=1e-4, atol=1e-4)
+
+
+class LargeNumbers(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.tensor([2**24 + 1, -(2**53), 7]), x * torch.tensor([2**53 + 1, 1, 1]), x.to(torch.uint8) + torch.tensor([1, 255, 3], dtype=torch.uint8)
+
+
+def test_constants_of_old_opsets_keep_their_digits():
+    """Constants are floats there, which integers are cast from where these have the digits."""
+    x = torch.tensor([1, 2, 3])
+    proto = export(LargeNumbers(), (x,), opset_version=8, **TRACE).model_proto
+    onnx.checker.check_model(proto, full_check=True)
+    assert [value.name for value in proto.graph.input][1:] == [value.name for value in proto.graph.initializer]
+    assert [numpy_helper.to_array(value).tolist() for value in proto.graph.initializer] == [[2**53 + 1, 1, 1]]
+    found = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x.numpy()})
+    for ours, theirs in zip(found, LargeNumbers()(x), strict=True):
+        assert torch.from_numpy(ours).equal(theirs)
+
+
 def test_weights_left_out(tmp_path):
     program = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), export_params=False, **TRACE)
     assert [value.name for value in program.model_proto.graph.input] == ["input", "weight", "bias"]
-    # A constant, such as sizes, is no weight.
+    # A constant, such as sizes, is no weight, and stays.
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Unflatten(1, (2, 2)))
     export(model, (torch.randn(2, 3),), tmp_path / "open.onnx", export_params=False, opset_version=18, **TRACE)
     graph = onnx.load(tmp_path / "open.onnx").graph
-    assert [value.name for value in graph.input] == ["input", "0.weight", "0.bias"] and graph.initializer
+    assert [value.name for value in graph.input] == ["input", "0.weight", "0.bias"] and not graph.initializer
+    assert [node.op_type for node in graph.node] == ["Constant", "Gemm", "Reshape"]
     kept = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), keep_initializers_as_inputs=True, **TRACE).model_proto
     assert len(kept.graph.input) == 3 and len(kept.graph.initializer) == 2
 

@@ -1,5 +1,7 @@
 """What the names in ``dynamic_axes`` stand for, as torch's TorchScript exporter takes them."""
 
+import warnings
+
 import pytest
 import torch
 
@@ -72,3 +74,31 @@ class Rows(torch.nn.Module):
     def forward(self, x):
         rows = torch.nonzero(x.sum(1) > 0).squeeze(1)
         return rows, x[rows]
+
+
+class RowsAndTwo(torch.nn.Module):
+    def forward(self, x):
+        return x * 2, x.sum(0, keepdim=True).repeat(2, 1)
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+@pytest.mark.parametrize("scripted", [False, True])
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [({7: "k"}, "7.* which has 2|7.* it has 2 dimensions"), ({-3: "k"}, "-3.* which has 2|-3.* it has 2 dimensions"), ({0: "k"}, r"0 of output 'two' was declared dynamic \('k'\).* fixes it at 2")],
+)
+def test_axes_of_outputs_that_are_not_dynamic_are_warned_of(dynamo, scripted, axes, said):
+    model = torch.jit.script(RowsAndTwo()) if scripted else RowsAndTwo()
+    with pytest.warns(flambeau.errors.ConversionWarning, match=said) as caught:
+        program = flambeau.export(
+            model, (torch.ones(4, 3),), input_names=["x"], output_names=["all", "two"], dynamo=dynamo, dynamic_axes={"x": {0: "n"}, "two": axes}
+        )
+    assert sum(" of output 'two'" in str(each.message) or "of 'two'" in str(each.message) for each in caught) == 1
+    assert [value.sizes for value in program.outputs] == [["n", "3"], ["2", "3"]]
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_axes_of_outputs_that_nobody_named_are_not_warned_of(dynamo):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        flambeau.export(RowsAndTwo(), (torch.ones(4, 3),), input_names=["x"], output_names=["all", "two"], dynamo=dynamo, dynamic_axes={"x": {0: "n"}, "two": [0]})

@@ -183,6 +183,7 @@ def test_constants_within_functions_are_no_inputs(dynamo):
     proto = exported(torch.nn.Sequential(model), dynamo=dynamo, export_modules_as_functions={Doubled}, keep_initializers_as_inputs=True)
     assert [value.name for value in proto.graph.input][1:] == [weight.name for weight in proto.graph.initializer]
     assert {node.op_type for node in proto.functions[0].node} >= {"Constant"}
+    assert [node.op_type for node in proto.graph.node] == ["Doubled"]
 
 
 def test_what_it_needs():

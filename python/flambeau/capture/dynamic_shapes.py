@@ -433,12 +433,17 @@ def by_argument(
     return shapes
 
 
+def _made_up(name: str) -> str:
+    """What names begin with that nobody gave: the engine knows them by it, too."""
+    return f"{name}_dynamic_axes_"
+
+
 def _named_axes(name: str, axes: Any) -> dict[int, str]:
     """One entry of ``dynamic_axes``: {0: "batch"} as it is, [0] with names made up as torch does."""
     if isinstance(axes, Mapping):
         named = dict(axes)
     elif isinstance(axes, Sequence) and not isinstance(axes, str):
-        named = {axis: f"{name}_dynamic_axes_{i}" for i, axis in enumerate(axes, 1)}
+        named = {axis: f"{_made_up(name)}{i}" for i, axis in enumerate(axes, 1)}
     else:
         raise ValueError(f"dynamic_axes[{name!r}] is {axes!r}; it must be a dict or a list of axes")
     if not all(isinstance(axis, int) for axis in named):
@@ -512,9 +517,15 @@ def output_dimension_names(
     for name, output in zip(output_names, exported.graph_signature.user_outputs):
         value = values.get(output) if isinstance(output, str) else None
         for axis, word in axes.get(name, {}).items():
-            if not isinstance(value, torch.Tensor) or not -value.ndim <= axis < value.ndim:
-                raise ValueError(f"dynamic_axes[{name!r}] names axis {axis}, which that output lacks")
+            if not isinstance(value, torch.Tensor):
+                warn(f"dynamic_axes names {name!r}, which is no tensor; it is ignored")
+                break
+            if not -value.ndim <= axis < value.ndim:
+                warn(f"dynamic_axes names axis {axis} of {name!r}, which has {value.ndim}; it is ignored")
+                continue
             symbol = str(value.shape[axis])
+            if symbol.isdecimal() and not word.startswith(_made_up(name)):
+                warn(f"axis {axis} of output {name!r} was declared dynamic ({word!r}), but the captured program fixes it at {symbol}")
             if symbol.isidentifier() and symbol not in taken:
                 names[symbol] = word
     return names

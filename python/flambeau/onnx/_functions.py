@@ -121,7 +121,9 @@ class _Splitter:
         self.module = module
         self.selected = selected
         self.opset = opset
-        self.nodes = list(model.graph.node)
+        # Where weights are inputs, constants are nodes already; each function has its own again.
+        self.small = [node for node in model.graph.node if _is_small_constant(node)]
+        self.nodes = [node for node in model.graph.node if not _is_small_constant(node)]
         self.reads = [_reads(node) for node in self.nodes]
         self.readers: dict[str, set[int]] = {}
         for i, names in enumerate(self.reads):
@@ -131,7 +133,7 @@ class _Splitter:
         weights = set(module.state_dict())
         self.constants = {
             each.name: each for each in self.graph.initializer if each.name not in weights and math.prod(each.dims) <= _LARGEST_CONSTANT
-        }
+        } | {node.output[0]: node.attribute[0].t for node in self.small}
         self.chains = self._chains(calls)
         self.functions: dict[bytes, _Function] = {}
         self.by_name: dict[tuple[str, str], _Function] = {}
@@ -146,6 +148,8 @@ class _Splitter:
         del finished.graph.node[:]
         finished.graph.node.extend(self._finished(node, None, []) for node in nodes)
         read = {name for node in finished.graph.node for name in _reads(node)} | self.outputs
+        for i, node in enumerate(node for node in self.small if node.output[0] in read):
+            finished.graph.node.insert(i, node)
         kept = [each for each in finished.graph.initializer if each.name in read]
         # Initializers may be inputs, too (keep_initializers_as_inputs).
         gone = {each.name for each in finished.graph.initializer} - read
@@ -360,6 +364,12 @@ def _ordered_reads(node: NodeProto) -> list[str]:
             found += [name for name in each.input if name]
             pending += [attribute.g for attribute in each.attribute if attribute.HasField("g")]
     return [name for name in found if name not in made]
+
+
+def _is_small_constant(node: NodeProto) -> bool:
+    if node.op_type != "Constant" or node.domain or [each.name for each in node.attribute] != ["value"]:
+        return False
+    return math.prod(node.attribute[0].t.dims) <= _LARGEST_CONSTANT
 
 
 def _reads(node: NodeProto) -> set[str]:
