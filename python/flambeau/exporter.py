@@ -45,7 +45,7 @@ from .examples import example_call
 from .feed.places import calls_around
 from .feed.script_inputs import SCRIPTS, holds_packed_weights
 from .feed.weights import lacks_bytes
-from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode, with_current_arguments
+from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode, with_current_arguments, with_current_positions
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._exportable import Interface
@@ -77,6 +77,7 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
+        args, options = with_current_positions(args, options)
         options = with_current_arguments(options)
         refuse_unknown_names(function, options)
         given = inspect.signature(function).bind_partial(*args, **options).arguments

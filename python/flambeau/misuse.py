@@ -19,7 +19,7 @@ from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_state
 
-__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "with_current_arguments", "without_boilerplate"]
+__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "with_current_arguments", "with_current_positions", "without_boilerplate"]
 
 
 # Arguments of torch.onnx.export's older versions, and what is given for them now: None where there is nothing to say any more.
@@ -50,6 +50,28 @@ def with_current_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     return today
 
 
+# What followed `f` by position in all versions of torch.onnx.export that took more than three arguments so.
+_FORMER_POSITIONS = ("export_params", "verbose", "training", "input_names", "output_names")
+
+
+def with_current_positions(args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as today's ``torch.onnx.export`` takes them, where an older version's took more by position; a warning names them.
+
+    Raises:
+        TypeError: There are too many, or one is given by name, too.
+    """
+    positions = 3
+    more = args[positions:]
+    if len(more) > len(_FORMER_POSITIONS):
+        raise TypeError(f"export() takes a model, args and f by position, not {len(args)} arguments: give the others by name, as in opset_version=20")
+    named = dict(zip(_FORMER_POSITIONS, more))
+    if twice := named.keys() & options.keys():
+        raise TypeError(f"export() got {', '.join(map(repr, sorted(twice)))} by position and by name")
+    if named:
+        warn(f"arguments after f are taken for {', '.join(named)}, as older versions of torch.onnx.export had them by position: give them by name")
+    return args[:positions], {**options, **named}
+
+
 def refuse_unknown_names(function: Callable[..., Any], given: Iterable[str]) -> None:
     """Raises:
     TypeError: A keyword argument has no such name; the message has the nearest.
@@ -72,7 +94,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a torch.onnx.OperatorExportTypes, such as OperatorExportTypes.ONNX",
     ),
     "f": (
-        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "write") and not isinstance(value, io.TextIOBase),
+        lambda value: isinstance(value, (str, os.PathLike)) and value != "" or hasattr(value, "write") and not isinstance(value, io.TextIOBase),
         "a path, or a file that is open for writing bytes (mode 'wb')",
     ),
     "kwargs": (lambda value: isinstance(value, Mapping), "a dict of arguments by name"),

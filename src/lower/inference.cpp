@@ -133,9 +133,14 @@ std::optional<std::vector<Inference::Inferred>> Inference::InferCustom(NodeId no
       trial.SetValue(operand, trial.AddBlockInput(OnnxType(aten().type(operand))));
     }
   }
-  const size_t errors = sink().error_count();
+  const size_t errors = sink().error_count(), reported = sink().diagnostics().size();
   auto results = trial.Translate(node);
   if (!results || sink().error_count() > errors) return std::nullopt;
+  // Numbers are none of a translator's results: it has declined the call.
+  if (std::ranges::any_of(*results, [](const Tensor& result) { return result && result.is_number(); })) {
+    sink().Truncate(reported);
+    return InferOwn(node);
+  }
   std::vector<Inferred> inferred;
   for (size_t i = 0; i < std::max(results->size(), recorded.size()); ++i) {
     const Tensor tensor = i < results->size() ? (*results)[i] : Tensor();
@@ -167,6 +172,10 @@ std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node, st
   last_.clear();
   last_is_custom_ = false;
   if (custom_ != nullptr && custom_->Handles(aten().op(node))) return InferCustom(node, recorded);
+  return InferOwn(node);
+}
+
+std::optional<std::vector<Inference::Inferred>> Inference::InferOwn(NodeId node) {
   const size_t errors = sink().error_count(), reported = sink().diagnostics().size();
   auto results = Translate(node);
   if (!results || sink().error_count() > errors) return std::nullopt;

@@ -48,6 +48,8 @@ class Inference : private Lowering {
   Inferred Describe(Tensor& result, const aten::SchemaArgument* returned);
   Expr WithoutAnonymous(Expr expr);
   std::optional<std::vector<Inferred>> InferCustom(NodeId node, std::span<const Type> recorded);
+  // By the engine's translator, whatever the user's are.
+  std::optional<std::vector<Inferred>> InferOwn(NodeId node);
   Type Recorded(NodeId node, Type type);
 
   std::vector<Tensor> last_;

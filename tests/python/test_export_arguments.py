@@ -1,6 +1,7 @@
 """Arguments of `flambeau.export` beyond model and inputs."""
 
 import collections
+import contextlib
 import io
 import json
 import math
@@ -572,12 +573,28 @@ def test_arguments_of_older_versions(tmp_path):
         flambeau.export(Scaled(), (X,), retain_param_name=True)
 
 
+@pytest.mark.parametrize("installed", [False, True])
+def test_arguments_that_older_versions_took_by_position(tmp_path, installed):
+    model, path = Scaled(), tmp_path / "model.onnx"
+    with flambeau.installed() if installed else contextlib.nullcontext(), pytest.warns(flambeau.errors.ConversionWarning, match="export_params, verbose, training, input_names"):
+        export = torch.onnx.export if installed else flambeau.export
+        program = export(model, (X,), path, True, False, False, ["in"], dynamo=False)
+    assert [value.name for value in onnx.load(path).graph.input] == ["in"]
+    torch.testing.assert_close(program(X)[0], model(X))
+    with pytest.raises(TypeError, match="'verbose' by position and by name"):
+        flambeau.export(Scaled(), (X,), path, True, False, verbose=True)
+    with pytest.raises(TypeError, match="not 9 arguments: give the others by name"):
+        flambeau.export(Scaled(), (X,), path, True, False, False, ["in"], ["out"], 13)
+
+
 def test_what_cannot_be_written_says_why(tmp_path):
     for target, says in ((tmp_path / "no/model.onnx", "there is no folder .*/no"), (tmp_path, "it is a folder"), ("/dev/full", "No space left")):
         with pytest.raises(flambeau.errors.OnnxExporterError, match=says):
             flambeau.export(Scaled(), (X,), target)
     with open(tmp_path / "text.onnx", "w") as file, pytest.raises(TypeError, match="mode 'wb'"):
         flambeau.export(Scaled(), (X,), file)
+    with pytest.raises(TypeError, match="f is ''; it must be a path"):
+        flambeau.export(Scaled(), (X,), "")
     with pytest.raises(flambeau.errors.OnnxExporterError, match="artifacts_dir chooses another"):
         flambeau.export(Scaled(), (X,), report=True, artifacts_dir="/dev/null/reports")
 

@@ -459,6 +459,23 @@ def test_aten(dynamo):
     assert program.outputs[0].sizes == ["2", "3"]
 
 
+class Rows(torch.nn.Module):
+    def forward(self, x):
+        parts = x.split(2)
+        return x.relu().view(x.shape[0], -1) * x.size(1), parts[0] * 2
+
+
+@pytest.mark.parametrize("dynamic_axes", [{}, {"x": [0]}], ids=["static", "dynamic"])
+@pytest.mark.parametrize("scripted", [False, True])
+def test_sizes_are_no_nodes_of_aten(scripted, dynamic_axes):
+    model = torch.jit.script(Rows()) if scripted else Rows()
+    options = {"operator_export_type": OperatorExportTypes.ONNX_ATEN, "input_names": ["x"], "dynamic_axes": dynamic_axes}
+    program = flambeau.export(model, (torch.ones(4, 3),), dynamo=False, **options)
+    operators = [attribute.s for node in program.model_proto.graph.node for attribute in node.attribute if attribute.name == "operator"]
+    assert {b"relu", b"view", b"mul"} <= set(operators) and not {b"sym_size", b"Int", b"scalar_tensor", b"size", b"len"} & set(operators)
+    assert len(program.outputs) == 2 and len(program.outputs[0].sizes) == 2
+
+
 class Windows(torch.nn.Module):
     def forward(self, x):
         return x * torch.kaiser_window(4), torch.kaiser_window(2_000_000)  # on one line

@@ -170,3 +170,12 @@ def test_it_may_be_missing_of_autograd_functions():
             return g.op("Add", x, torch.tensor(1.0)), None
 
     assert check(lambda x: Function.apply(x)[0], dynamo=False) == ["Add"]
+
+
+@CAPTURES
+def test_more_results_than_the_operator_has_are_an_error(dynamo):
+    with registered("aten::relu", lambda g, x: (g.op("Relu", x), g.op("Neg", x))):
+        with pytest.raises(flambeau.errors.OnnxExporterError, match="of aten::relu returned 2 values, and the operator has 1"):
+            flambeau.export(Call(torch.relu), (X,), dynamo=dynamo)
+    with registered("aten::split", lambda g, x, size, dim: g.op("Split", x, axis_i=0, num_outputs_i=2, outputs=2)):
+        flambeau.export(Call(lambda x: x.split(1)[1]), (X,), dynamo=dynamo)

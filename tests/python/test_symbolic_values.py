@@ -85,3 +85,19 @@ def test_whether_the_model_is_exported_as_it_trains(mode, trains, expected):
     flambeau.export(torch.nn.DataParallel(model), (X,), dynamo=False, training=mode)
     assert set(seen) == {(mode, expected)}
     assert model.training == trains and not GLOBALS.export_training and not TORCHS.export_training
+
+
+def test_nodes_that_are_appended_to_the_block():
+    """As torch's graphs of symbolic functions have one; what `op` appends stands in it, too."""
+
+    def symbolic(g, x):
+        doubled = g.op("Add", x, x)
+        node = g.block.addNode("onnx::Sub", [doubled, x])
+        node.output().setType(x.type())
+        assert [each.kind() for each in g.block.nodes()][-2:] == ["onnx::Add", "onnx::Sub"]
+        assert not list(g.block.outputs())
+        return g.op("Relu", node.output())
+
+    program = flambeau.export(Call(symbolic), (X,), dynamo=False)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Add", "Sub", "Relu"]
+    torch.testing.assert_close(program(X)[0], X.relu())

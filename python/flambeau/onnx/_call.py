@@ -46,7 +46,7 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
 
 def written(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Written:
     graph = torch._C.Graph()
-    g = GraphContext(graph, graph, call.opset, original)
+    g = GraphContext(graph, graph.block(), call.opset, original)
     operands = []
     for value in call.operands:
         operand = graph.addInput()
@@ -63,6 +63,9 @@ def written(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]],
         raise OnnxExporterError(f"the symbolic function of {call.op} returned None, it cannot translate this call")
     if not isinstance(results, (list, tuple)):
         results = [results]
+    own = result_types(call.op)
+    if own is not None and len(results) > len(own) and not any(isinstance(each, torch._C.ListType) for each in own):
+        raise OnnxExporterError(f"the symbolic function of {call.op} returned {len(results)} values, and the operator has {len(own)}")
     flat: list[Any] = []
     for result in results:
         if isinstance(result, torch._C.Value) and result.node().kind() in ("prim::ListConstruct", "prim::TupleConstruct"):

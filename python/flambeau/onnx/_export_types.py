@@ -10,6 +10,7 @@ import torch
 from .. import _engine
 from ..errors import OnnxExporterError
 from ._enums import OperatorExportTypes
+from ._schemas import result_types
 
 if TYPE_CHECKING:
     from ._call import Translation
@@ -23,12 +24,12 @@ _OF_MEMORY = ("device", "layout", "memory_format")
 # What no runtime has kernels for.
 _OF_PYTHON = ("prim", "_operator", "torch", "higher_order")
 
-Run = Callable[[_engine.OperatorCall], "Translation"]
+Run = Callable[[_engine.OperatorCall], "Translation | None"]
 
 
 def translators_of(export_type: Any) -> dict[str, Run]:
     """What an export type puts in place of the engine's own translators."""
-    return {"aten::*": _guarded(_as_aten)} if export_type == OperatorExportTypes.ONNX_ATEN else {}
+    return {"aten::*": _guarded(_as_aten_if_it_can)} if export_type == OperatorExportTypes.ONNX_ATEN else {}
 
 
 def fallback_of(export_type: Any, operator: str) -> Run | None:
@@ -41,8 +42,8 @@ def fallback_of(export_type: Any, operator: str) -> Run | None:
     return None if make is None else _guarded(make)
 
 
-def _guarded(make: Callable[[_engine.OperatorCall], Translation]) -> Run:
-    def guarded(call: _engine.OperatorCall) -> Translation:
+def _guarded(make: Run) -> Run:
+    def guarded(call: _engine.OperatorCall) -> Translation | None:
         try:
             return make(call)
         except Exception as error:
@@ -61,11 +62,25 @@ def _outputs(call: _engine.OperatorCall) -> int:
     """How many results the call has. A script does not record them."""
     if call.results:
         return len(call.results)
-    name, _, overload = call.op.partition(".")
-    returns = torch._C._get_schema(name, overload).returns
-    if any(not isinstance(each.type, torch._C.TensorType) for each in returns):
+    if not _gives_tensors(call):
         raise OnnxExporterError("its results are not just tensors, so no node of a custom domain can have them")
-    return len(returns)
+    return len(result_types(call.op) or ())
+
+
+def _gives_tensors(call: _engine.OperatorCall) -> bool:
+    return all(isinstance(each, torch._C.TensorType) for each in result_types(call.op) or ())
+
+
+def _as_aten_if_it_can(call: _engine.OperatorCall) -> Translation | None:
+    """Numbers, and lists of which nothing says the length, are no results of a runtime's nodes: the engine translates what gives them.
+
+    So it does what makes tensors of a trace's numbers, which the program does not ask for.
+    """
+    lists = [each for each in result_types(call.op) or () if isinstance(each, torch._C.ListType)]
+    is_number = not lists and not _gives_tensors(call)
+    if is_number or (lists and not call.results) or call.op.partition(".")[0] == "aten::scalar_tensor":
+        return None
+    return _as_aten(call)
 
 
 def _as_aten(call: _engine.OperatorCall) -> Translation:

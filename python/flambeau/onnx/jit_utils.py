@@ -109,14 +109,12 @@ class GraphContext:
 
 
 def _append(g: GraphContext, kind: str, inputs: list[Any], outputs: int) -> Any:
-    if isinstance(g.block, torch._C.Block):
-        node = g.block.addNode(kind, inputs)
-        for _ in range(1, outputs):
-            node.addOutput()
-        if outputs == 0:
-            node.eraseOutput(0)
-        return node
-    return g.graph.insertNode(g.graph.create(kind, inputs, outputs))
+    node = g.block.addNode(kind, inputs)
+    for _ in range(1, outputs):
+        node.addOutput()
+    if outputs == 0:
+        node.eraseOutput(0)
+    return node
 
 
 def none_value(g: GraphContext) -> Any:
