@@ -38,9 +38,9 @@ def _export_by_default(dynamo: bool) -> Callable[..., ONNXProgram]:
     from .exporter import export
 
     @functools.wraps(export)
-    def wrapper(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXProgram:
+    def wrapper(model: Any, args: Any = (), f: Any = None, *former: Any, **options: Any) -> ONNXProgram:
         options.setdefault("dynamo", dynamo)
-        return export(model, args, f, **mirror_of_utils.without_nones(options))
+        return export(model, args, f, *former, **mirror_of_utils.without_nones(options))
 
     return wrapper
 

@@ -12,6 +12,7 @@ import torch
 from torch.export import Dim
 
 import flambeau
+import flambeau.onnx
 from flambeau.errors import CaptureError
 
 
@@ -581,6 +582,8 @@ def test_arguments_that_older_versions_took_by_position(tmp_path, installed):
         program = export(model, (X,), path, True, False, False, ["in"], dynamo=False)
     assert [value.name for value in onnx.load(path).graph.input] == ["in"]
     torch.testing.assert_close(program(X)[0], model(X))
+    with pytest.warns(flambeau.errors.ConversionWarning, match="export_params"):
+        flambeau.onnx.utils.export(model, (X,), path, True)
     with pytest.raises(TypeError, match="'verbose' by position and by name"):
         flambeau.export(Scaled(), (X,), path, True, False, verbose=True)
     with pytest.raises(TypeError, match="not 9 arguments: give the others by name"):

@@ -176,9 +176,9 @@ def exporter_context(model: Any, mode: Any, verbose: bool) -> Iterator[None]:
 # --- exports ----------------------------------------------------------------------------
 
 
-def export(model: Any, args: Any, f: Any = None, **options: Any) -> ONNXProgram:
+def export(model: Any, args: Any, f: Any = None, *former: Any, **options: Any) -> ONNXProgram:
     """:func:`flambeau.export` by tracing, as TorchScript's exporter captures modules, unless `dynamo` says otherwise."""
-    return exporter.export(model, args, f, **{"dynamo": False, **without_nones(options)})
+    return exporter.export(model, args, f, *former, **{"dynamo": False, **without_nones(options)})
 
 
 def _export(
