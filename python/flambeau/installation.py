@@ -51,9 +51,10 @@ def _replacements() -> dict[str, dict[str, Any]]:
     utils = {name: getattr(mirror_of_utils, name) for name in _OF_UTILS}
     checks = {name: getattr(verification, name) for name in _OF_VERIFICATION}
     by_trace = {**utils, "export": mirror_of_utils.export, "_export": mirror_of_utils._export, "is_in_onnx_export": mirror_of_utils.is_in_onnx_export}
-    former = {"ExportOptions": _dynamo_export.ExportOptions, "dynamo_export": _dynamo_export.dynamo_export}
+    by_default = {"export": _export_by_default(dynamo=True), "ONNXProgram": ONNXProgram, "CheckerError": errors.CheckerError}
+    former = {"_export": mirror_of_utils._export, "ExportOptions": _dynamo_export.ExportOptions, "dynamo_export": _dynamo_export.dynamo_export}
     return {
-        "torch.onnx": {**utils, **former, "export": _export_by_default(dynamo=True), "_export": mirror_of_utils._export, "ONNXProgram": ONNXProgram, "CheckerError": errors.CheckerError},
+        "torch.onnx": {**utils, **former, **by_default},
         "torch.onnx.errors": {"CheckerError": errors.CheckerError},
         "torch.onnx.utils": by_trace,
         "torch.onnx._internal.torchscript_exporter.utils": by_trace,

@@ -19,7 +19,10 @@ from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_state
 
-__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "with_current_arguments", "with_current_positions", "without_boilerplate"]
+__all__ = [
+    "failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "with_current_arguments", "with_current_positions",
+    "without_boilerplate",
+]  # fmt: skip
 
 
 # Arguments of torch.onnx.export's older versions, and what is given for them now: None where there is nothing to say any more.

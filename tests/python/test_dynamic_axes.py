@@ -85,7 +85,11 @@ class RowsAndTwo(torch.nn.Module):
 @pytest.mark.parametrize("scripted", [False, True])
 @pytest.mark.parametrize(
     ("axes", "said"),
-    [({7: "k"}, "7.* which has 2|7.* it has 2 dimensions"), ({-3: "k"}, "-3.* which has 2|-3.* it has 2 dimensions"), ({0: "k"}, r"0 of output 'two' was declared dynamic \('k'\).* fixes it at 2")],
+    [
+        ({7: "k"}, "7.* which has 2|7.* it has 2 dimensions"),
+        ({-3: "k"}, "-3.* which has 2|-3.* it has 2 dimensions"),
+        ({0: "k"}, r"0 of output 'two' was declared dynamic \('k'\).* fixes it at 2"),
+    ],
 )
 def test_axes_of_outputs_that_are_not_dynamic_are_warned_of(dynamo, scripted, axes, said):
     model = torch.jit.script(RowsAndTwo()) if scripted else RowsAndTwo()
