@@ -96,5 +96,44 @@ def test_a_part_that_is_not_of_the_sizes_written_has_no_results(how):
     """It would have those sizes, where PyTorch leaves the tensor as it is but for its first elements."""
     with pytest.warns(flambeau.errors.ConversionWarning, match="out= is taken to have the sizes"):
         program = flambeau.export(torch.jit.script(RowsOfNone()) if how == "script" else RowsOfNone(), (x(3, 2),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
-    with pytest.raises(Exception, match="cannot be reshaped"):
+    with pytest.raises(Exception, match="mismatched dimensions"):
+        program(x(3, 2))
+
+
+class OtherRows(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        whole = torch.zeros(x.size(0), 2)
+        torch.cat([x, x], out=whole[:])
+        return whole
+
+
+class FewerRows(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        whole = torch.zeros(x.size(0), 2)
+        torch.add(x[1:], 1, out=whole[:])
+        return whole
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+@pytest.mark.parametrize("model", [OtherRows(), FewerRows()], ids=lambda model: type(model).__name__)
+def test_a_part_does_not_take_the_rows_that_are_written(model, how):
+    """What is written would fit into the rows that are left to it, as many as they are."""
+    with pytest.warns(flambeau.errors.ConversionWarning, match="out= is taken to have the sizes"):
+        program = flambeau.export(torch.jit.script(model) if how == "script" else model, (x(3, 2),), input_names=["x"], dynamic_axes={"x": [0]}, dynamo=False)
+    with pytest.raises(Exception, match="mismatched dimensions"):
+        program(x(3, 2))
+
+
+class AsManyElsewhere(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        whole = torch.zeros(x.size(1), x.size(0)).t()
+        torch.zeros(2, x.size(0), out=whole)
+        return whole
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_what_has_as_many_elements_in_other_sizes_has_no_result(how):
+    program = flambeau.export(torch.jit.script(AsManyElsewhere()) if how == "script" else AsManyElsewhere(), (x(2, 2),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
+    torch.testing.assert_close(program(x(2, 2))[0], torch.zeros(2, 2))
+    with pytest.raises(Exception, match="mismatched dimensions"):
         program(x(3, 2))

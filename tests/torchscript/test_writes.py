@@ -269,6 +269,8 @@ def test_an_output_that_may_not_fit_is_warned_of(how):
     with pytest.warns(flambeau.errors.ConversionWarning, match="(?s)out= is taken to have the sizes.*test_writes.py"):
         program = flambeau.export(script(HalfIntoTheOther()) if how == "script" else HalfIntoTheOther(), (x(4, 3),), input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False)
     compare(HalfIntoTheOther(), program, (x(6, 3),))
+    with pytest.raises(Exception, match="mismatched dimensions"):
+        program(x(5, 3))
 
 
 class WrittenOfTwoRanks(nn.Module):

@@ -37,10 +37,10 @@ bool LooksAtSizes(std::string_view op) {
 }
 
 // Whether no dimension is known to differ.
-bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vector<Expr>& b) {
+bool MayBeSame(ExprPool& exprs, const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::ranges::equal(a, b, [&](Expr left, Expr right) {
-    const auto x = exprs.AsConstant(left), y = exprs.AsConstant(right);
-    return left == right || !x || !y;
+    const ExprPool::Range more = exprs.RangeOf(exprs.Sub(left, right));
+    return left == right || (more.min <= 0 && more.max >= 0);
   });
 }
 
@@ -48,6 +48,26 @@ bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vec
 bool AreComputed(const ExprPool& exprs, const std::vector<Expr>& sizes) {
   return std::ranges::any_of(sizes, [&](Expr size) { return !exprs.AsConstant(size); }) &&
          std::ranges::none_of(sizes, [&](Expr size) { return exprs.AsConstant(size) == 0; });
+}
+
+// What is written, of `rank` dimensions, as the type of what it is written to, which is `like`. A run in which the sizes differ
+// fails: tensors of other sizes cannot be stacked, where one may be reshaped to the other's if it only has as many elements.
+ValueId Fit(Graph& graph, NodeId node, ValueId value, size_t rank, ValueId like, TypeId type) {
+  Context& context = graph.context();
+  const OriginId origin = graph[node].origin;
+  if (context[type].rank() != rank) {
+    const Call view = CallMaker(context, "aten::view_as").Set("self", value).Set("other", like).Make();
+    return InsertCall(graph, node, view, type, origin);
+  }
+  std::vector<Expr> sizes = context[type].sizes;
+  sizes.insert(sizes.begin(), context.exprs().Constant(2));
+  const ValueId both[] = {value, like};
+  Call stack = CallMaker(context, "aten::stack").Set("tensors", both).Set("dim", Attribute(int64_t{0})).Make();
+  const TypeId pair = context.Intern(Type::OfTensor(context[type].dtype, std::move(sizes)));
+  const ValueId stacked = InsertCall(graph, node, std::move(stack), pair, origin);
+  CallMaker first(context, "aten::select.int");
+  first.Set("self", stacked).Set("dim", Attribute(int64_t{0})).Set("index", Attribute(int64_t{0}));
+  return InsertCall(graph, node, first.Make(), type, origin);
 }
 
 }  // namespace
@@ -475,9 +495,7 @@ Status Functionalizer::Store(NodeId node, const Written& written, ValueId value)
     value = InsertCall(graph_, node, cast, context.Intern(std::move(cast_type)), graph_[node].origin);
   }
   if (!written.sizes.empty()) {
-    const ValueId shape = storages_.ReadSizes(written.tensor, node);
-    const Call fit = CallMaker(context, "aten::view_as").Set("self", value).Set("other", shape).Make();
-    value = InsertCall(graph_, node, fit, storages_.type(written.view), graph_[node].origin);
+    value = Fit(graph_, node, value, written.sizes.size(), storages_.ReadSizes(written.tensor, node), storages_.type(written.view));
   }
   storages_.Write(written.view, value, node);
   return {};
