@@ -135,6 +135,7 @@ class Emitter {
   bool KeepsElementsApart(NodeId node, std::span<const ValueId> captured);
   void LinkSequences(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
   void NoteElement(const Type& tensor, std::span<const Val> arguments);
+  Result<Val> BoundsOfPieces(const Val& size, const Val& given);
   Status RememberPieces(const aten::Schema& schema, std::span<const Val> arguments, const Val& list);
   ValueId Register(ValueId value);
   Val ConstantTensor(const Vals& numbers, int64_t dtype);

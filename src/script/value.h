@@ -102,12 +102,13 @@ struct Quantized {
   std::optional<int64_t> axis;
 };
 
-// What unbind, split or chunk cut a tensor into, as a list of run-time length.
+// What unbind, split, chunk or tensor_split cut a tensor into, as a list of run-time length.
 struct Pieces {
   ValueId sequence;  // valid while the list is this sequence
   Val tensor;
-  Val size;   // of each piece, along `dim`; None where a piece lacks that dimension
-  Val count;  // of the pieces; None with `size`: as many as there are elements
+  Val size;    // of each piece, along `dim`; None where a piece lacks that dimension, and with `bounds`
+  Val bounds;  // a tensor: where each piece begins, and the next one, where that one ends; None where all begin at multiples of `size`
+  Val count;   // of the pieces; None with `size` and `bounds`: as many as there are elements
   int64_t dim = 0;
 };
 

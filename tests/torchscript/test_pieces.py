@@ -133,6 +133,39 @@ def split_into_as_many_as_a_tensor_says(self, x, n):
 @case.forward(x(5, 4), torch.tensor(2), torch.tensor([1, 3]), how=("trace",), dynamic_axes={"x": {0: "n"}, "n": [], "bounds": {0: "k"}})
 def split_at_tensors_in_a_trace(self, x, n, bounds):
     return torch.tensor_split(x, n), torch.tensor_split(x, bounds, 1)
+@case.forward(x(5, 4), torch.tensor(2), others=[(x(rows, 4), torch.tensor(n)) for rows, n in ((7, 3), (5, 1), (2, 4), (0, 2))], dynamic_axes={"x": {0: "n"}, "n": []})
+def written_parts_as_equal_as_can_be(self, x, n):
+    y, z = x.clone(), x.clone()
+    for k, part in enumerate(torch.tensor_split(y, int(n))):
+        part += k + 1
+    parts = torch.tensor_split(z, n)
+    parts[0].mul_(2)
+    parts[-1].sub_(3)
+    y[0:1] = 9.0
+    columns = torch.tensor_split(z, int(n), -1)
+    columns[0].fill_(1.5)
+    return y, z, parts[0], parts[-1], len(parts), torch.cat(parts), torch.cat(columns, 1)
+
+
+@case.forward(x(5, 4), torch.tensor([1, 3]), others=[(x(7, 4), bounds) for bounds in BOUNDS], dynamic_axes={"x": {0: "n"}, "bounds": {0: "k"}})
+def written_parts_between_bounds(self, x, bounds):
+    """Where these go back, parts have rows in common."""
+    y = x.clone()
+    parts = torch.tensor_split(y, bounds)
+    for part in parts:
+        part *= 2
+    bounds += 1
+    parts[-1].add_(1)
+    return y, parts[0], len(parts), bounds
+
+
+@case.forward(x(5, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(7, 4),), (x(1, 4),)], opset_version=9)
+def joined_again(self, x):
+    """Of what a tensor was cut into, joining makes that tensor: that needs no list of ONNX, which this opset has not."""
+    y = x.clone()
+    rows, pairs, halves = y.unbind(0), y.split(2), y.chunk(2)
+    y *= 2
+    return torch.stack(rows), torch.stack(rows, 1), torch.cat(pairs), torch.cat(halves, -2), torch.concat(pairs).add_(y)
 
 
 test_program = case.test()

@@ -280,12 +280,19 @@ ViewStep StepOfSequence(const Graph& graph, NodeId node) {
   return {Call::Of(graph, node), slot->index, false, graph[graph.result(node)].type};
 }
 
-bool CutsApart(const Graph& graph, NodeId node) {
-  // tensor_split may go back and forth between its positions.
+bool IsCut(const Graph& graph, NodeId node) {
   static constexpr std::string_view kOps[] = {
-      "aten::unbind",       "aten::split",        "aten::split_with_sizes",       "aten::chunk",
-      "aten::unsafe_split", "aten::unsafe_chunk", "aten::unsafe_split_with_sizes"};
+      "aten::unbind",       "aten::split",        "aten::split_with_sizes",        "aten::chunk",
+      "aten::unsafe_split", "aten::unsafe_chunk", "aten::unsafe_split_with_sizes", "aten::tensor_split"};
   return std::ranges::find(kOps, Base(graph.op(node))) != std::end(kOps);
+}
+
+bool CutsApart(const Graph& graph, NodeId node) {
+  if (!IsCut(graph, node)) return false;
+  if (Base(graph.op(node)) != "aten::tensor_split") return true;
+  // It may go back and forth between the positions that it is given.
+  const Type* numbers = graph.op(node).ends_with(".tensor_indices_or_sections") ? &graph.type(graph.operand(node, 1)) : nullptr;
+  return numbers != nullptr ? numbers->ranked && numbers->rank() == 0 : graph.op(node).ends_with(".sections");
 }
 
 ValueId Replay(Graph& graph, const ViewStep& step, ValueId tensor, NodeId before, OriginId origin) {

@@ -37,7 +37,9 @@ std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32
 
 // The same of a sequence that the node cuts the tensor into, and of a tensor that it takes out of a sequence.
 ViewStep StepOfSequence(const Graph& graph, NodeId node);
-// Whether the node cuts its argument into pieces, none of which has elements of another.
+// Whether the node cuts its argument into pieces.
+bool IsCut(const Graph& graph, NodeId node);
+// The same where none of the pieces has elements of another.
 bool CutsApart(const Graph& graph, NodeId node);
 
 // The view of another value of the tensor.

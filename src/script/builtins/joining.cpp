@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "script/builtins/builtins.h"
+#include "script/lists/sequences.h"
 
 namespace flambeau::script {
 
@@ -20,6 +21,12 @@ Result<Vals> JoinTensors(Evaluator& evaluator, const Node& node, Arguments argum
   const Cell* cell = list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
   if (cell != nullptr && !cell->sequence && cell->columns.empty() && cell->elements.empty())
     return evaluator.Raise(node, "joins the tensors of a list that is empty for these inputs");
+  const bool stacked = node.kind == "aten::stack";
+  const auto dim = arguments.size() > 1 ? arguments[1].AsInt() : std::optional<int64_t>(0);
+  if (dim && (stacked || node.kind == "aten::cat" || node.kind == "aten::concat" || node.kind == "aten::concatenate")) {
+    FLAMBEAU_TRY(auto whole, Rejoined(evaluator, arguments[0], stacked, *dim));
+    if (whole) return Vals{*std::move(whole)};
+  }
   return evaluator.CallOperator(node, arguments);
 }
 

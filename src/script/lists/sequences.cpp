@@ -49,25 +49,6 @@ Result<Val> AsSequence(Evaluator& evaluator, const Val& value) {
   return Val(ListVal{evaluator.heap().Add({.sequence = sequence, .of_numbers = numbers})});
 }
 
-Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers) {
-  const auto* list = made.As<ListVal>();
-  if (list != nullptr && of_numbers) evaluator.heap().Edit(list->cell).of_numbers = true;
-  return made;
-}
-
-bool OfNumbers(Evaluator& evaluator, const Val& sequence) { return evaluator.heap()[sequence.As<ListVal>()->cell].of_numbers; }
-
-namespace {
-
-// The tensor and places of which the list still is the pieces.
-const Pieces* PiecesOf(Evaluator& evaluator, const Val& list) {
-  const auto* value = list.As<ListVal>();
-  if (value == nullptr) return nullptr;
-  const Cell& cell = evaluator.heap()[value->cell];
-  return cell.pieces && cell.sequence == cell.pieces->sequence ? cell.pieces.get() : nullptr;
-}
-
-// The list as a sequence. One of known length is noted, as it becomes the sequence if an element of that is written.
 Result<Val> Opened(Evaluator& evaluator, const Val& list) {
   constexpr size_t kMaxOpened = 32;  // each is looked at after each node
   const auto* value = list.As<ListVal>();
@@ -86,10 +67,45 @@ Result<Val> Opened(Evaluator& evaluator, const Val& list) {
   return opened;
 }
 
+Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers) {
+  const auto* list = made.As<ListVal>();
+  if (list != nullptr && of_numbers) evaluator.heap().Edit(list->cell).of_numbers = true;
+  return made;
+}
+
+bool OfNumbers(Evaluator& evaluator, const Val& sequence) { return evaluator.heap()[sequence.As<ListVal>()->cell].of_numbers; }
+
+namespace {
+
+// The tensor and places of which the list still is the pieces.
+const Pieces* PiecesOf(Evaluator& evaluator, const Val& list) {
+  const auto* value = list.As<ListVal>();
+  if (value == nullptr) return nullptr;
+  const Cell& cell = evaluator.heap()[value->cell];
+  return cell.pieces && cell.sequence == cell.pieces->sequence ? cell.pieces.get() : nullptr;
+}
+
+// Where the piece begins and ends.
+Result<std::pair<Val, Val>> EndsOfPiece(Emitter& emit, const Pieces& pieces, const Val& place) {
+  if (pieces.bounds.Is<Nothing>()) {
+    FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces.size, place}));
+    FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces.size}));
+    return std::pair(start, end);
+  }
+  const auto bound = [&](const Val& at) -> Result<Val> {
+    FLAMBEAU_TRY(const Val element, emit.Call1("aten::select.int", {pieces.bounds, int64_t{0}, at}));
+    return emit.Call1("aten::item", {element});
+  };
+  FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
+  FLAMBEAU_TRY(const Val start, bound(place));
+  FLAMBEAU_TRY(const Val end, bound(next));
+  return std::pair(start, end);
+}
+
 Result<Val> Take(Evaluator& evaluator, const Val& list, const Val& index) {
   if (const Pieces* pieces = PiecesOf(evaluator, list)) {
     Emitter& emit = evaluator.emit();
-    if (pieces->size.Is<Nothing>()) {
+    if (pieces->count.Is<Nothing>()) {
       FLAMBEAU_TRY(Val element, emit.Call1("aten::select.int", {pieces->tensor, pieces->dim, index}));
       if (!OfNumbers(evaluator, list)) return element;
       return emit.Call1("aten::item", {element});
@@ -99,12 +115,12 @@ Result<Val> Take(Evaluator& evaluator, const Val& list, const Val& index) {
       FLAMBEAU_TRY(const Val length, LengthOfSequence(evaluator, list));
       FLAMBEAU_TRY(place, emit.Call1("_operator::mod", {index, length}));
     }
-    FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, place}));
-    FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
-    FLAMBEAU_TRY(Val piece, emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}}));
+    FLAMBEAU_TRY(const auto ends, EndsOfPiece(emit, *pieces, place));
+    FLAMBEAU_TRY(Val piece, emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, ends.first, ends.second, int64_t{1}}));
     const auto* tensor = piece.As<TensorVal>();
     const auto* number = index.As<NumberVal>();
-    if (tensor != nullptr && number != nullptr) emit.storages().SetPiece(tensor->id, number->id, pieces->dim, pieces->sequence.index + 1);
+    if (tensor != nullptr && number != nullptr && emit.storages().IsDistinct(pieces->sequence))
+      emit.storages().SetPiece(tensor->id, number->id, pieces->dim, pieces->sequence.index + 1);
     return piece;
   }
   FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {list, index}));
@@ -171,6 +187,25 @@ Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list) {
   if (pieces != nullptr)
     return evaluator.emit().Call1("aten::sym_size.int", {pieces->tensor, pieces->dim});
   return evaluator.emit().Call1("aten::len.t", {list});
+}
+
+Result<std::optional<Val>> Rejoined(Evaluator& evaluator, const Val& list, bool stacked, int64_t dim) {
+  Emitter& emit = evaluator.emit();
+  const Pieces* pieces = PiecesOf(evaluator, list);
+  const auto* tensor = pieces != nullptr ? pieces->tensor.As<TensorVal>() : nullptr;
+  if (tensor == nullptr || !evaluator.TypeOf(*tensor).ranked || !emit.storages().IsDistinct(pieces->sequence)) return std::optional<Val>();
+  const bool unbound = pieces->count.Is<Nothing>();
+  const auto rank = static_cast<int64_t>(evaluator.TypeOf(*tensor).rank());
+  const auto axis = [&](int64_t at) { return at < 0 ? at + rank : at; };
+  if (unbound != stacked || OfNumbers(evaluator, list) || axis(dim) < 0 || axis(dim) >= rank) return std::optional<Val>();
+  if (!stacked && axis(dim) != axis(pieces->dim)) return std::optional<Val>();
+  Val whole = *tensor;
+  if (stacked && axis(dim) != axis(pieces->dim)) {
+    FLAMBEAU_TRY(whole, emit.Call1("aten::movedim.int", {whole, pieces->dim, dim}));
+  }
+  const Val format = int64_t{0};  // contiguous, as what is joined
+  FLAMBEAU_TRY(Val joined, emit.Call1("aten::clone", {whole, format}));
+  return std::optional<Val>(std::move(joined));
 }
 
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count) {

@@ -8,6 +8,9 @@ namespace flambeau::script {
 
 // The list as one whose length, or the places in which, are known at run time only.
 Result<Val> AsSequence(Evaluator& evaluator, const Val& list);
+// The same of a list of which elements are taken or changed at such places: while nothing is written, one of known length is the
+// same sequence each time, and it becomes that sequence if an element of that is written.
+Result<Val> Opened(Evaluator& evaluator, const Val& list);
 // What an operator made of sequences: it holds what they hold.
 Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 // Whether the tensors of a sequence are Python's numbers.
@@ -20,6 +23,9 @@ void TakeInWrittenElements(Evaluator& evaluator);
 bool IsElementAt(Evaluator& evaluator, const Val& list, const Val& index, const Val& element);
 // Of a list, at a place that is known at run time only, or in a list of unknown length.
 Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place);
+// What stack (a dimension for each piece), or cat, makes of the pieces that a tensor was cut into along that dimension: that
+// tensor, as it is now. nullopt of other lists, and where the pieces may lie otherwise.
+Result<std::optional<Val>> Rejoined(Evaluator& evaluator, const Val& list, bool stacked, int64_t dim);
 // As many elements as a sequence is unpacked into.
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count);
 // The numbers of a list as a 1-d tensor, of a list of run-time length in its own dtype; a failure where they are none.
