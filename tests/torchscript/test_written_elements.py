@@ -193,6 +193,17 @@ def pieces_by_the_round(self, a):
     for piece in a.chunk(a.size(0)):
         done.append(piece.relu_())
     return torch.cat(done)
+@case.forward(x(4, 3), torch.tensor(2), others=[(x(4, 3), torch.tensor(n)) for n in (1, 3)])
+def after_one_was_taken_out(self, a, n: int):
+    parts = [a[0] + 1, a[1] * 2, a[2] * 3]
+    taken = parts.pop(n - 1) * 2
+    for part in parts:
+        part += taken
+    others = [a[0] + 1, a[1] * 2]
+    first = others[n - 2] * 1
+    others.insert(n - 1, a[3] + 5)
+    others[n - 2].mul_(3)
+    return torch.stack(parts), taken, torch.stack(others), len(parts), first
 
 
 test_program = case.test()

@@ -232,7 +232,7 @@ Result<Vals> Write(Evaluator& evaluator, Arguments arguments, std::string_view o
   const bool known = place >= arguments.size() || !arguments[place].Is<NumberVal>();
   if (evaluator.heap()[list->cell].sequence || !known) {
     Vals operands(arguments.begin(), arguments.end());
-    FLAMBEAU_TRY(operands[0], AsSequence(evaluator, arguments[0]));
+    FLAMBEAU_TRY(operands[0], Opened(evaluator, arguments[0]));
     const bool of_numbers = OfNumbers(evaluator, operands[0]);
     if (element && of_numbers) {
       FLAMBEAU_TRY(operands[*element], evaluator.emit().NumberTensor(operands[*element], DType::kFloat64));
