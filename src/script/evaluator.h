@@ -188,6 +188,7 @@ class Evaluator {
   Result<Vals> Loop(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
+  void NoteUncarried(const Node& node, const Val& trips);
   bool HasRound(std::span<const Val> arguments) const;
   Result<bool> WalkRound(const Node& node, Region& region, const Snapshot& before);
   Result<ValueId> EnterRound(const Node& node, const Region& region);

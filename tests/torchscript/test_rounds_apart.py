@@ -4,7 +4,7 @@ from typing import Dict, List, Tuple
 
 import pytest
 import torch
-from cases import Cases, x
+from cases import SIGNS, Cases, x
 from torch import Tensor, nn
 
 import flambeau
@@ -93,6 +93,18 @@ def writes_by_name(self, x: Tensor):
         if bool(w.sum() > 4):
             break
     return w
+@case.forward(*SIGNS[0], others=[*SIGNS, (torch.tensor([[-5.0, 1, 1], [1, 1, 1]]),)])
+def the_last_that_fits(self, x):
+    """What rounds whose number is known may make of another rank is looked at on each way through them."""
+    last, each = x[0], x[0]
+    for u in [x, x[1:], x * 2]:
+        if bool(u.sum() > 0):
+            last = u
+    for i in range(2):
+        if bool(each.sum() > 1):
+            each = each.unsqueeze(0)
+        each = each.sum(-1, keepdim=True) + x[i]
+    return last.argmax(-1), last.nonzero(), last.unsqueeze(-1), last[1:], each.softmax(0)
 
 
 test_program = case.test()

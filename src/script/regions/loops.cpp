@@ -72,8 +72,12 @@ Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
     const auto failed = too_many_.find(&node);
     const bool hopeless = failed != too_many_.end() && *trips >= failed->second;
     if (!hopeless && (!counted || static_cast<uint64_t>(*trips) <= kMaxUnrolledNodes / size)) {
-      FLAMBEAU_TRY(auto unrolled, Unroll(node, arguments));
-      if (unrolled) return *std::move(unrolled);
+      const size_t lossy = lossy_.size();
+      auto unrolled = Unroll(node, arguments);
+      // What paths lost in a round is lost from there on, and is not on each way through the rounds by itself.
+      if (lossy_.size() > lossy && (!unrolled || *unrolled)) NoteUncarried(node, arguments[0]);
+      if (!unrolled) return kFailure;
+      if (*unrolled) return **std::move(unrolled);
     }
   }
   return EmitLoop(node, arguments);
@@ -143,8 +147,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       return Vals(initial.begin(), initial.end());
     }
     if (!settled && raised_) return RaiseAgain();
-    if (const auto rounds = settled ? std::nullopt : FewRounds(arguments[0]))
-      uncarried_.emplace(added_.SourceOf(node), added_.RoundsBefore(node) + *rounds);
+    if (!settled) NoteUncarried(node, arguments[0]);
     if (!settled) return kFailure;
     if (*settled) break;
     emitter_.DiscardBlock(body);
@@ -153,6 +156,11 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
   Restore(before);
   assumes_sizes_ = assumes_sizes;
   return CallLoop(arguments, body, region);
+}
+
+// That another walk may take each of the rounds by itself, if they are few.
+void Evaluator::NoteUncarried(const Node& node, const Val& trips) {
+  if (const auto rounds = FewRounds(trips)) uncarried_.emplace(added_.SourceOf(node), added_.RoundsBefore(node) + *rounds);
 }
 
 // Whether the loop has a round for sure.
