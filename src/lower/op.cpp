@@ -43,6 +43,8 @@ const Type* NumberType(Lowering& to, const Scalar& scalar) {
 // A graph that was edited after its capture may have nodes without a recorded value.
 constexpr std::string_view kButNone = "a tensor or a number; the capture recorded None";
 
+// Of what a constant stands for: ONNX's attributes, and what a translator writes out, are the same in each run.
+constexpr std::string_view kComputed = "; it is computed when the model runs: branch on its values in the model (if n == 1: ...)";
 constexpr std::string_view kSizeOfMemory = "an integer that may count elements in memory";
 constexpr std::string_view kSizesOfMemory = "integers that may count elements in memory";
 
@@ -120,7 +122,7 @@ std::optional<Scalar> ArgumentView::AsConstantScalar() const {
   if (scalar->is_constant()) return scalar;
   if (scalar->kind() == Scalar::Kind::kSymbolic)
     if (const auto value = to_.AsConstant(scalar->dim())) return Scalar(*value);
-  return Mismatch("a constant number");
+  return Mismatch(fmt::format("a constant number{}", kComputed));
 }
 
 namespace {
@@ -201,7 +203,7 @@ std::optional<int64_t> ArgumentView::AsInt() const {
   if (const auto* operand = std::get_if<Operand>(&attribute())) {
     const auto dim = DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index)));
     const auto value = dim ? to_.AsConstant(*dim) : std::nullopt;
-    if (!value) return Mismatch("a constant integer; it is computed when the model runs");
+    if (!value) return Mismatch(fmt::format("a constant integer{}", kComputed));
     return IsOfMemory(*value) ? value : Mismatch(kSizeOfMemory);
   }
   if (const auto* i = std::get_if<int64_t>(&attribute())) return IsOfMemory(*i) ? std::optional(*i) : Mismatch(kSizeOfMemory);
@@ -213,7 +215,7 @@ std::optional<Ints> ArgumentView::AsInts() const {
   const auto dims = AsDims();
   if (!dims) return std::nullopt;
   auto constants = to_.AsConstants(*dims);
-  if (!constants) return Mismatch("a list of constant integers");
+  if (!constants) return Mismatch(fmt::format("a list of constant integers{}", kComputed));
   return constants;
 }
 

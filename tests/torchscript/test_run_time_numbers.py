@@ -2,6 +2,8 @@
 
 from typing import List
 
+import flambeau
+import pytest
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
@@ -176,6 +178,30 @@ def widths_of_run_time_length(self, x, y, n):
 @case.forward(*GIVEN, dynamic_axes=AXES, **N)
 def orders_of_norms_of_vectors(self, x, y, n):
     return torch.linalg.norm(x.flatten(), n.item()), torch.linalg.norm(y, float(n) + 0.5, dim=1, keepdim=True), torch.linalg.norm(x, int(n), dim=[0])
+@case.forward(*GIVEN, dynamic_axes=AXES, **(N | {"others": N["others"] + [(x(2, 4), x(2, 4, seed=9), torch.tensor(n)) for n in (0, 4, 6)]}))
+def differences(self, x, y, n):
+    k, flags = int(n), x > 0
+    return torch.diff(x, k), torch.diff(flags, k, 0), torch.diff(x, k, 1, prepend=y[:, :2], append=y), torch.diff(x.long(), n=k, dim=0, append=y.long())
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def windows_of_images(self, x, y, n):
+    k = int(n)
+    image = torch.stack([x, y]).repeat(1, 1, 3, 2)
+    steps = F.unfold(image, 2, stride=k), F.unfold(image, (1, k), padding=k), F.unfold(image, k, stride=(1, k), padding=(0, k))
+    return steps, F.unfold(image, (2, k), dilation=(k, 1)), F.unfold(image[0], 2, padding=(k - 1, 0))
+
+
+def test_what_only_a_constant_can_be_says_what_to_do():
+    def orders(x, n: int):
+        return torch.linalg.norm(x, n), torch.linalg.matrix_norm(x, n)
+
+    def windows(x, n: int):
+        return torch.combinations(x[0], n), F.fold(x, (2, 2), n)
+
+    for function, told in ((orders, "branch on it in the model"), (orders, "'ord' must be a constant number; .* branch on its values"), (windows, "'r' must be a constant integer; .* branch on its values"), (windows, "'kernel_size' must be a list of constant integers; .* branch on its values")):
+        with pytest.raises(flambeau.errors.OnnxExporterError, match=told):
+            flambeau.onnx.export(torch.jit.script(function), (x(2, 4), 2), None, dynamo=False)
 
 
 test_program = case.test()

@@ -9,30 +9,32 @@
 namespace flambeau::lower {
 namespace {
 
-Tensor Range(Lowering& to, Dim size, int64_t step) {
-  if (const auto known = to.AsConstant(size)) {
+Tensor Range(Lowering& to, Dim size, Dim step) {
+  const auto known = to.AsConstant(size), constant = to.AsConstant(step);
+  if (known && constant) {
     Ints values;
-    for (int64_t i = 0; i < *known; ++i) values.push_back(i * step);
+    for (int64_t i = 0; i < *known; ++i) values.push_back(i * *constant);
     return to.ConstantInts(values);
   }
   const Tensor range = to.Range(to.ConstantInt(0), to.Number(size), to.ConstantInt(1));
-  return step == 1 ? range : to.Mul(range, to.ConstantInt(step));
+  return constant == 1 ? range : to.Mul(range, to.Number(step));
 }
 
 // (batch, channels, height, width) to (batch, channels · window, windows).
-Tensor Im2col(Lowering& to, Tensor self, Ints kernel_size, Ints dilation, Ints padding, Ints stride) {
-  const Ints kernel = StepsPerAxis(kernel_size, 2), gaps = StepsPerAxis(dilation, 2), border = PerAxis(padding, 2),
-             steps = StepsPerAxis(stride, 2);
+Tensor Im2col(Lowering& to, Tensor self, Dims kernel_size, Dims dilation, Dims padding, Dims stride) {
+  const Dims kernel = StepsPerAxis(to, kernel_size, 2), gaps = StepsPerAxis(to, dilation, 2), border = PerAxis(padding, 2),
+             steps = StepsPerAxis(to, stride, 2);
+  const Dim none = to.Of(0), one = to.Of(1);
   const Batched batched(to, self, 2);
   Tensor x = batched.tensor();
-  Dims sizes{x.size(0), to.Times(x.size(1), to.Of(kernel[0] * kernel[1])), to.Of(1)};
+  Dims sizes{x.size(0), to.Times(x.size(1), to.Times(kernel[0], kernel[1])), one};
   const Dims image{x.size(2), x.size(3)};
-  if (border[0] != 0 || border[1] != 0)
-    x = to.Pad(x, to.ConstantInts({0, 0, border[0], border[1], 0, 0, border[0], border[1]}));
+  if (border[0] != none || border[1] != none) x = to.Pad(x, to.Shape1(Dims{none, none, border[0], border[1], none, none, border[0], border[1]}));
   // An axis becomes (window, windows), first the rows, then the columns.
   for (size_t i = 0; i < 2; ++i) {
-    const Dim windows = PooledSize(to, image[i], to.Of(gaps[i] * (kernel[i] - 1) + 1), to.Of(steps[i]), to.Of(border[i]), false);
-    const Tensor at = to.Add(to.UnsqueezeAt(Range(to, to.Of(kernel[i]), gaps[i]), {1}), Range(to, windows, steps[i]));
+    const Dim window = to.Plus(to.Times(gaps[i], to.Minus(kernel[i], one)), one);
+    const Dim windows = PooledSize(to, image[i], window, steps[i], border[i], false);
+    const Tensor at = to.Add(to.UnsqueezeAt(Range(to, kernel[i], gaps[i]), {1}), Range(to, windows, steps[i]));
     x = to.Gather(x, at, {.axis = i == 0 ? 2 : 4});
     sizes[2] = to.Times(sizes[2], windows);
   }

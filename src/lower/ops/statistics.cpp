@@ -6,6 +6,7 @@
 #include "lower/op.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
+#include "lower/ops/loops.h"
 #include "lower/ops/reduction.h"
 #include "lower/ops/steps.h"
 #include "onnx/complex.h"
@@ -183,9 +184,14 @@ Tensor From(Lowering& to, Tensor x, int64_t axis, int64_t start, int64_t end) {
   return to.SliceAxis(x, axis, to.Of(start), to.Of(end));
 }
 
-Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Tensor> prepend,
-            std::optional<Tensor> append) {
-  if (n == 0) return self;  // what is put at the ends as well is left out, too
+Tensor Difference(Lowering& to, const Tensor& x, int64_t axis) {
+  const Tensor later = From(to, x, axis, 1, INT64_MAX), earlier = From(to, x, axis, 0, -1);
+  return x.dtype() == DType::kBool ? to.Xor(later, earlier) : to.Sub(later, earlier);
+}
+
+Tensor Diff(Lowering& to, Tensor self, Dim n, int64_t dim, std::optional<Tensor> prepend, std::optional<Tensor> append) {
+  const std::optional<int64_t> times = to.AsConstant(n);
+  if (times == 0) return self;  // what is put at the ends as well is left out, too
   const int64_t axis = to.Axis(dim, self);
   std::vector<Tensor> parts;
   for (const std::optional<Tensor>& part : {prepend, std::optional(self), append})
@@ -193,11 +199,23 @@ Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Ten
   const DType dtype = to.PromotedDtype(parts);
   for (Tensor& part : parts) part = to.CastTo(part, dtype);
   Tensor x = parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = axis});
-  for (int64_t i = 0, count = WrittenOut(n); i < count; ++i) {
-    const Tensor later = From(to, x, axis, 1, INT64_MAX), earlier = From(to, x, axis, 0, -1);
-    x = dtype == DType::kBool ? to.Xor(later, earlier) : to.Sub(later, earlier);
+  if (times) {
+    for (int64_t i = 0, count = WrittenOut(*times); i < count; ++i) x = Difference(to, x, axis);
+    return x;
   }
-  return x;
+  ExprPool& exprs = to.exprs();
+  const Dim all = x.size(axis), most{exprs.Min(n.expr, all.expr)};  // then nothing is left
+  if (parts.size() > 1) {
+    const Expr none = exprs.Equal(n.expr, exprs.Constant(0));
+    const Dim start{exprs.Select(none, prepend ? prepend->size(axis).expr : exprs.Constant(0), exprs.Constant(0))};
+    const Dim end{exprs.Select(none, exprs.Add(start.expr, self.size(axis).expr), all.expr)};
+    x = to.SliceAxis(x, axis, start, end);
+  }
+  Type type = x.type();
+  type.sizes[static_cast<size_t>(axis)] = exprs.Anonymous();
+  return Repeat(to, to.Number(most), {to.Refined(x, type)}, [&](const Tensor&, const std::vector<Tensor>& states) {
+    return std::vector<Tensor>{Difference(to, states[0], axis)};
+  })[0];
 }
 
 // --- covariances ------------------------------------------------------------------------

@@ -19,7 +19,8 @@ namespace flambeau::lower {
 namespace {
 
 constexpr Restriction kRunTimeOrder = {"a norm of matrices whose order is known at run time only",
-                                       "torch.linalg.norm(torch.ones(2, 2), int(torch.argmax(x)))"};
+                                       "torch.linalg.norm(torch.ones(2, 2), int(torch.argmax(x)))",
+                                       "each order is a formula of its own: branch on it in the model (if ord == 1: ...)"};
 
 // --- powers ---------------------------------------------------------------------------
 
