@@ -47,6 +47,7 @@ Lack Integer(const Asked& asked, const Type& type) {
   const bool promoted = !asked.need.other.empty() && type.dtype == DType::kBool && (other == nullptr || IsInteger(other->dtype));
   return Unless(IsInteger(type.dtype) || promoted, asked, type);
 }
+Lack Bits(const Asked& asked, const Type& type) { return Unless(!IsFloating(type.dtype) && !IsComplex(type.dtype), asked, type); }
 Lack Floating(const Asked& asked, const Type& type) {
   return Unless(IsFloating(type.dtype) || IsComplex(type.dtype), asked, type);
 }
@@ -152,6 +153,7 @@ struct Row {
   Check check;
 };
 constexpr Row kRows[] = {
+    {Need::kBits, &Bits},
     {Need::kBools, &OfDtype<DType::kBool>},
     {Need::kCovers, &Covers},
     {Need::kElements, &Elements},

@@ -28,6 +28,7 @@ constexpr Row Rank(int64_t least, int64_t most) { return {Need::kRank, {}, least
 constexpr Row Floating() { return {Need::kFloating}; }
 constexpr Row NoBool() { return {Need::kNoBool}; }
 constexpr Row Integer(std::string_view other = {}) { return {Need::kInteger, other}; }
+constexpr Row Bits() { return {Need::kBits}; }
 constexpr Row Bools() { return {Need::kBools}; }
 constexpr Row Index() { return {Need::kIndex}; }
 constexpr Row Long() { return {Need::kLong}; }

@@ -18,6 +18,7 @@ enum class Need : uint8_t {
   kFloating,   // of floating point, or complex
   kNoBool,     // of numbers
   kInteger,    // of integers, or of bools of which `other` makes integers
+  kBits,       // of integers or bools
   kBools,      // of bools
   kIndex,      // of int32 or int64
   kLong,       // of int64

@@ -326,7 +326,39 @@ def writes_of_floats_to_integers(x, n: int):
     return y
 
 
-@pytest.mark.parametrize("function", [second_row, other_view, other_sizes, writes_of_other_sizes, writes_of_floats_to_integers], ids=lambda f: f.__name__)
+def tanh_of_another_dtype(x, n: int):
+    weights = [torch.ones(3, 5), torch.ones(3, 3), torch.ones(3), torch.ones(3)]
+    state = torch.zeros(1, 1, 3)
+    if n > 5:
+        return torch.rnn_tanh(x[:, None].double(), state.double(), weights, True, 1, 0.0, False, False, False)[0]
+    if n > 4:
+        return torch.rnn_relu(x[:, None], state.double(), weights, True, 1, 0.0, False, False, False)[0]
+    return torch.rnn_tanh(x[:, None], state, weights, True, 1, 0.0, False, False, False)[0]
+
+
+def gates_of_another_dtype(x, n: int):
+    weights = [torch.ones(12, 5), torch.ones(12, 3), torch.ones(12), torch.ones(12)]
+    state = torch.zeros(1, 1, 3)
+    if n > 5:
+        return torch.lstm(x[:, None].double(), [state.double(), state.double()], weights, True, 1, 0.0, False, False, False)[0].float()
+    if n > 4:
+        return torch.gru(x[:, None].long(), state, [each[:9] for each in weights], True, 1, 0.0, False, False, False)[0].float()
+    return torch.lstm(x[:, None], [state, state], weights, True, 1, 0.0, False, False, False)[0]
+
+
+def bits_of_floats(x, n: int):
+    y = (x > 0).long()
+    if n > 5:
+        return (x | y).long()
+    if n > 4:
+        return torch.bitwise_not(x).long()
+    return y | n
+
+
+OF_OTHER_DTYPES = [tanh_of_another_dtype, gates_of_another_dtype, bits_of_floats]
+
+
+@pytest.mark.parametrize("function", [second_row, other_view, other_sizes, writes_of_other_sizes, writes_of_floats_to_integers, *OF_OTHER_DTYPES], ids=lambda f: f.__name__)
 def test_a_path_on_which_a_call_raises_is_left_out_with_a_warning(function):
     scripted = torch.jit.script(function)
     with pytest.warns(flambeau.errors.ConversionWarning, match="leaves out the path that this is on, where PyTorch raises"):

@@ -256,8 +256,23 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
   return {output, JoinDirections(to, last_h), c ? JoinDirections(to, last_c) : Tensor()};
 }
 
-LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, const TensorList& params,
-                      bool batch_first, const Packing* packing = nullptr) {
+// A weight, or a state, for inputs of that dtype. PyTorch raises for another one, but under autocast, of which a trace does not
+// tell: there products of float32 are of lower precision, too.
+Tensor Alike(Lowering& to, const Tensor& input, const Tensor& weight) {
+  const DType given = input.dtype(), own = weight ? weight.dtype() : given;
+  if (own == given) return weight;
+  const auto is_lower = [](DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; };
+  for (const DType dtype : {given, own})
+    if (!is_lower(dtype) && dtype != DType::kFloat32)
+      throw onnx::BadOperand(fmt::format("takes inputs and weights of one dtype, and is given {} and {}", Info(given).torch_name, Info(own).torch_name));
+  return is_lower(given) ? to.CastTo(weight, given) : weight;
+}
+
+LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, TensorList params, bool batch_first,
+                      const Packing* packing = nullptr) {
+  for (Tensor& weight : params) weight = Alike(to, input, weight);
+  h = Alike(to, input, h);
+  c = Alike(to, input, c);
   if (network.num_layers < 1 || static_cast<size_t>(network.num_layers) > params.size())
     throw onnx::BadOperand("has not the number of layers for which there are weights");
   if (input.rank() != 3) throw onnx::BadOperand(fmt::format("takes sequences in three dimensions, and is given {}", input.rank()));
