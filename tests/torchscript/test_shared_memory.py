@@ -496,7 +496,7 @@ def one_of_three_that_a_list_may_hold(self, x):
     return a, b, len(more)
 
 
-@sharing(refused=True)
+@sharing(refused=False)
 def a_list_that_may_hold_what_is_written(self, x):
     a, b = x + 1, x - 2
     kept = self.kept([a, b])
@@ -504,10 +504,27 @@ def a_list_that_may_hold_what_is_written(self, x):
     return a, torch.cat([x] + kept)
 
 
-@sharing(refused=True)
+@sharing(refused=False)
 def one_that_a_written_element_may_be(self, x):
     a, b = x + 1, x - 2
     kept = self.kept([a, b])
+    if len(kept) > 0:
+        kept[0].add_(1)
+    return a
+
+
+@sharing(refused=True)
+def a_list_of_more_rounds_than_are_walked_apart(self, x):
+    a, b = x + 1, x - 2
+    kept = self.kept([a, b] + [x * k for k in range(8)])
+    b.add_(1)
+    return a, torch.cat([x] + kept)
+
+
+@sharing(refused=True)
+def one_of_more_than_are_walked_apart(self, x):
+    a, b = x + 1, x - 2
+    kept = self.kept([a, b] + [x * k for k in range(8)])
     if len(kept) > 0:
         kept[0].add_(1)
     return a
