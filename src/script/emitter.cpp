@@ -10,7 +10,7 @@
 #include "ir/torch_names.h"
 #include "lower/registry.h"
 #include "onnx/infer/fit.h"
-#include "script/views/view_strides.h"
+#include "script/views/result_strides.h"
 
 namespace flambeau::script {
 
@@ -204,86 +204,6 @@ Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& sch
   return Inferred{std::move(types), {}};
 }
 
-namespace {
-
-// Operators whose results lie in memory in another order than their dimensions, or may: columns first, as LAPACK has
-// them, batches behind time, or as they are told.
-bool MayTranspose(std::string_view base) {
-  static constexpr std::string_view kFamilies[] = {"aten::linalg_", "aten::_linalg_", "aten::fft_", "aten::_fft_", "aten::lu_"};
-  static constexpr std::string_view kOthers[] = {
-      "aten::argwhere", "aten::cholesky", "aten::cholesky_inverse", "aten::cholesky_solve", "aten::einsum",
-      "aten::empty_permuted", "aten::empty_strided", "aten::geqrf", "aten::gru", "aten::inverse", "aten::istft",
-      "aten::lstm", "aten::new_empty_strided", "aten::nonzero", "aten::ormqr", "aten::qr", "aten::rnn_relu",
-      "aten::rnn_tanh", "aten::rot90", "aten::stft", "aten::svd", "aten::tensordot", "aten::triangular_solve"};
-  return std::ranges::find(kOthers, base) != std::end(kOthers) ||
-         std::ranges::any_of(kFamilies, [&](std::string_view family) { return base.starts_with(family); });
-}
-
-// Those whose results are contiguous whatever they are given. What is joined may be channels-last, of four dimensions or more.
-bool IsContiguousAlways(std::string_view base, size_t rank) {
-  static constexpr std::string_view kJoin[] = {"aten::cat", "aten::concat", "aten::concatenate", "aten::stack"};
-  static constexpr std::string_view kOthers[] = {"aten::addmm",        "aten::baddbmm", "aten::bmm",         "aten::cumprod",
-                                                 "aten::cumsum",       "aten::gather",  "aten::index_select", "aten::linear",
-                                                 "aten::log_softmax",  "aten::matmul",  "aten::mm",          "aten::softmax"};
-  return (rank < 4 && std::ranges::find(kJoin, base) != std::end(kJoin)) || std::ranges::find(kOthers, base) != std::end(kOthers);
-}
-
-// Whether a tensor that fills its memory gives a result that lies in memory as it does.
-bool KeepsOrder(std::string_view base, const Type& tensor, const ExprPool& exprs) {
-  static constexpr std::string_view kCopies[] = {"aten::_to_copy",  "aten::clone",      "aten::empty_like",
-                                                 "aten::full_like", "aten::ones_like",  "aten::rand_like",
-                                                 "aten::randn_like", "aten::to",        "aten::zeros_like"};
-  static constexpr std::string_view kElementwise[] = {
-      "aten::abs",   "aten::bitwise_not", "aten::ceil",        "aten::cos", "aten::erf",        "aten::exp",    "aten::floor",
-      "aten::isnan", "aten::log",         "aten::logical_not", "aten::neg", "aten::reciprocal", "aten::relu",   "aten::round",
-      "aten::rsqrt", "aten::sigmoid",     "aten::sign",        "aten::sin", "aten::sqrt",       "aten::square", "aten::tanh"};
-  static_assert(std::ranges::is_sorted(kCopies) && std::ranges::is_sorted(kElementwise));
-  if (std::ranges::binary_search(kCopies, base)) return true;
-  // Where a size of 1 makes the tensor contiguous, so are these results.
-  return std::ranges::binary_search(kElementwise, base) && std::ranges::none_of(tensor.sizes, [&](Expr size) {
-           const auto range = exprs.RangeOf(size);
-           return range.min <= 1 && range.max >= 1;
-         });
-}
-
-}  // namespace
-
-void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
-  if (!type.is_tensor() || !type.ranked || !type.strides.empty()) return;
-  ExprPool& exprs = graph_.context().exprs();
-  const bool view = schema != nullptr && !schema->returns.empty() && !schema->returns[0].alias.empty();
-  std::string_view base = schema != nullptr ? std::string_view(schema->base) : std::string_view();
-  if (view && base.ends_with('_')) base.remove_suffix(1);  // t_() lies in memory as t() does
-  if (auto strides = StridesOfView(graph_, node, base, type)) {
-    type.strides = *std::move(strides);
-    return;
-  }
-  if (schema != nullptr && MayTranspose(schema->base)) return;
-  const MemoryFormat format = aten::FormatOf(graph_, node, MemoryFormat::kPreserve);
-  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
-    if (auto strides = aten::DenseStrides(type.sizes, format, exprs)) type.strides = *std::move(strides);
-    return;
-  }
-  if (format == MemoryFormat::kPreserve && graph_.operand_count(node) > 0 && graph_.operand(node, 0)) {
-    const Type& tensor = graph_.type(graph_.operand(node, 0));
-    const bool like = tensor.is_tensor() && tensor.ranked && tensor.sizes == type.sizes;
-    if (like && KeepsOrder(base, tensor, exprs) && aten::DenseOrder(tensor, exprs)) {
-      type.strides = tensor.strides;
-      return;
-    }
-  }
-  static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
-                                                "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
-                                                "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};
-  if (view && std::ranges::find(kDense, base) == std::end(kDense)) return;
-  const bool always = IsContiguousAlways(base, type.rank());
-  for (const ValueId operand : graph_.operands(node)) {
-    if (always || !operand || !graph_.type(operand).is_tensor()) continue;
-    if (aten::IsContiguous(graph_.type(operand), MemoryFormat::kContiguous, exprs) != aten::Decision::kYes) return;
-  }
-  type.strides = ContiguousStrides(type.sizes, exprs);
-}
-
 // Whether no two elements of the list that the operator makes share memory.
 bool Emitter::KeepsElementsApart(NodeId node, std::span<const ValueId> captured) {
   if (CutsApart(graph_, node)) return !storages().Overlaps(storages().ViewOf(captured[0]));
@@ -404,7 +324,7 @@ Result<Emitter::Inferred> Emitter::InferredOf(NodeId node, std::span<const Type>
 NodeId Emitter::WithResults(NodeId node, const Schema& schema, std::vector<Type> types) {
   std::vector<TypeId> ids;
   for (Type& type : types) {
-    SetStrides(node, &schema, type);
+    if (auto strides = StridesOfResult(graph_, node, schema, type)) type.strides = *std::move(strides);
     ids.push_back(context().Intern(std::move(type)));
   }
   const Symbol op = graph_[node].op;
@@ -465,57 +385,6 @@ void Emitter::NoteElement(const Type& tensor, std::span<const Val> arguments) {
   if (dim < 0 || dim >= rank) return;  // reported
   const Expr size = tensor.sizes[static_cast<size_t>(dim)];
   if (!context().exprs().AsConstant(size)) facts_.AssumeMoreThan(size, *index < 0 ? ~*index : *index);
-}
-
-// Where the pieces begin that tensor_split cuts a dimension of that size into, and where the last one ends.
-Result<Val> Emitter::BoundsOfPieces(const Val& size, const Val& given) {
-  const auto* tensor = given.As<TensorVal>();
-  if (tensor != nullptr && graph_.type(tensor->id).rank() == 1) {
-    FLAMBEAU_TRY(const Val first, NumbersTensor({int64_t{0}}));
-    FLAMBEAU_TRY(const Val last, NumbersTensor({size}));
-    return Call1("aten::cat", {ListVal{heap_.Add({.elements = {first, given, last}})}, int64_t{0}});
-  }
-  // As equal as can be, the larger ones first.
-  Val count = given;
-  if (tensor != nullptr) {
-    FLAMBEAU_TRY(count, Call1("aten::item", {given}));
-  }
-  FLAMBEAU_TRY(const Val least, Call1("_operator::floordiv", {size, count}));
-  FLAMBEAU_TRY(const Val larger, Call1("_operator::mod", {size, count}));
-  FLAMBEAU_TRY(const Val ends, Call1("_operator::add", {count, int64_t{1}}));
-  FLAMBEAU_TRY(const Val places, Call1("aten::arange", {ends}));
-  FLAMBEAU_TRY(const Val multiples, Call1("aten::mul.Scalar", {places, least}));
-  FLAMBEAU_TRY(const Val more, Call1("aten::clamp_max", {places, larger}));
-  return Call1("aten::add.Tensor", {multiples, more});
-}
-
-// Where the elements of a list of run-time length come from, as they are views.
-Status Emitter::RememberPieces(const Schema& schema, std::span<const Val> arguments, const Val& list) {
-  const bool unbind = schema.name == "aten::unbind.int", chunk = schema.name == "aten::chunk" || schema.name == "aten::unsafe_chunk";
-  const bool bounds = schema.base == "aten::tensor_split";
-  if (!unbind && !chunk && !bounds && schema.name != "aten::split.Tensor" && schema.name != "aten::unsafe_split.Tensor") return {};
-  const size_t dim_at = unbind ? 1 : 2;
-  const auto dim = dim_at < arguments.size() ? arguments[dim_at].AsInt() : std::optional<int64_t>(0);
-  if (!dim) return {};
-  Pieces pieces{*heap_[list.As<ListVal>()->cell].sequence, {}, Nothing{}, Nothing{}, Nothing{}, *dim};
-  // What becomes of the tensor's own shape in place is not the pieces' matter.
-  FLAMBEAU_TRY(pieces.tensor, Call1("aten::detach", {arguments[0]}));
-  if (!unbind && !bounds) pieces.size = arguments[1];
-  if (chunk || bounds) {
-    FLAMBEAU_TRY(const Val size, Call1("aten::sym_size.int", {pieces.tensor, *dim}));
-    if (bounds) {
-      FLAMBEAU_TRY(pieces.bounds, BoundsOfPieces(size, arguments[1]));
-    } else {
-      FLAMBEAU_TRY(const Val less, Call1("_operator::sub", {size, int64_t{1}}));
-      FLAMBEAU_TRY(const Val quotient, Call1("_operator::floordiv", {less, arguments[1]}));
-      FLAMBEAU_TRY(pieces.size, Call1("_operator::add", {quotient, int64_t{1}}));
-    }
-  }
-  if (!unbind) {
-    FLAMBEAU_TRY(pieces.count, Call1("aten::len.t", {list}));  // while nothing was written yet
-  }
-  heap_.Edit(list.As<ListVal>()->cell).pieces = std::make_shared<const Pieces>(std::move(pieces));
-  return {};
 }
 
 Result<Val> Emitter::Call1(std::string_view op, std::span<const Val> arguments) {

@@ -129,12 +129,12 @@ class Emitter {
   Status Accept(NodeId node, std::span<const ValueId> captured, bool pure);
   Result<Inferred> InferredOfPure(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured,
                                   Result<flambeau::Call> pure);
-  void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);
   bool KeepsElementsApart(NodeId node, std::span<const ValueId> captured);
   void LinkSequences(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
   void NoteElement(const Type& tensor, std::span<const Val> arguments);
+  // lists/pieces.cpp
   Result<Val> BoundsOfPieces(const Val& size, const Val& given);
   Status RememberPieces(const aten::Schema& schema, std::span<const Val> arguments, const Val& list);
   ValueId Register(ValueId value);
