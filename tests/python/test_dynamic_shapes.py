@@ -146,8 +146,8 @@ def test_output_axes_name_only_what_no_input_names():
     exported = capture(Model(), (torch.ones(3),), {}, {"x": {0: "n"}})
     names = output_dimension_names(exported, ["y", "found"], {"y": {0: "other"}, "found": {0: "hits"}})
     assert list(names.values()) == ["hits"]
-    with pytest.raises(ValueError, match="axis 2"):
-        output_dimension_names(exported, ["y", "found"], {"found": {2: "hits"}})
+    with pytest.warns(flambeau.errors.ConversionWarning, match="axis 2 of 'found', which has 2; it is ignored"):
+        assert not output_dimension_names(exported, ["y", "found"], {"found": {2: "hits"}})
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])

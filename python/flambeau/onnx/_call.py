@@ -13,7 +13,7 @@ from .. import _engine
 from ..errors import OnnxExporterError
 from ..operand_types import recorded_sizes
 from ._fakes import fake_results
-from ._schemas import result_types
+from ._schemas import most_results, result_types
 from ._write import model_of
 from .jit_utils import GraphContext, constant_value, none_value
 
@@ -63,9 +63,8 @@ def written(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]],
         raise OnnxExporterError(f"the symbolic function of {call.op} returned None, it cannot translate this call")
     if not isinstance(results, (list, tuple)):
         results = [results]
-    own = result_types(call.op)
-    if own is not None and len(results) > len(own) and not any(isinstance(each, torch._C.ListType) for each in own):
-        raise OnnxExporterError(f"the symbolic function of {call.op} returned {len(results)} values, and the operator has {len(own)}")
+    if len(results) > (own := most_results(call.op)):
+        raise OnnxExporterError(f"the symbolic function of {call.op} returned {len(results)} values, and the operator has {own}")
     flat: list[Any] = []
     for result in results:
         if isinstance(result, torch._C.Value) and result.node().kind() in ("prim::ListConstruct", "prim::TupleConstruct"):
