@@ -1,7 +1,7 @@
 #include "onnx/constant_nodes.h"
 
-#include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "onnx/model.h"
